@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
-use aizuchi_core::store::{Store, sqlite};
+use aizuchi_llm::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::context::ContextLimits;
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_store::{Store, sqlite};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -7,10 +7,6 @@ use std::time::{Duration, Instant};
 
 use aizuchi::replay::history::History;
 use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{HearReceipt, InboxEntry, Store, StoreError};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
@@ -19,6 +15,10 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::event::{
     Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
 };
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_store::volatile::VolatileStore;
+use aizuchi_store::{HearReceipt, InboxEntry, Store, StoreError};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use aizuchi::app::App;
 use aizuchi::config::Config;
-use aizuchi_core::store::sqlite;
 use aizuchi_harness::net::http;
+use aizuchi_store::sqlite;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reqwest::Client;

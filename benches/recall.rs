@@ -5,8 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{InboxEntry, Store, sqlite};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     UserId, Visibility, WorkspaceId,
@@ -14,6 +12,8 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::Disposition;
 use aizuchi_model::recall::RecallQuery;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::{InboxEntry, Store, sqlite};
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;

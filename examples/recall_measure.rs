@@ -8,8 +8,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use aizuchi::replay::history::{History, RecordedChannel, RecordedMessage};
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{InboxEntry, Store, sqlite};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -17,6 +15,8 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::Disposition;
 use aizuchi_model::recall::RecallQuery;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::{InboxEntry, Store, sqlite};
 use anyhow::Context as _;
 use futures_util::StreamExt;
 use futures_util::stream;

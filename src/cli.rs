@@ -49,7 +49,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use aizuchi_core::llm::model::ModelId;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;

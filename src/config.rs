@@ -60,11 +60,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_model::persona::Persona;
 use aizuchi_model::rules::LanguageRule;
+use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;

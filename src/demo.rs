@@ -5,16 +5,16 @@ pub mod script;
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::{Decision, DecisionId};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::texts;
+use aizuchi_platform::local::demo_channel::{self, DemoChannel};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::DecisionQuery;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

@@ -5,11 +5,7 @@ pub mod reference;
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{ConsentQuery, DecisionQuery};
-use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::gate::Gate;
@@ -19,6 +15,10 @@ use aizuchi_model::decision::{
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, Name};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{ConsentQuery, DecisionQuery};
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
 
 /// The maximum number of calls shown for a decision.

@@ -1,6 +1,6 @@
 //! Aizuchi: a companion that lives in a chat as a member and decides by itself when to speak.
 //!
-//! This crate is the program around `aizuchi-core` and the platform adapters: configuration, replay, evaluation,
+//! This crate is the program around `aizuchi-agent` and the platform adapters: configuration, replay, evaluation,
 //! web pages and the command line. The modules are in reading order, and a module may name only modules above it.
 
 // The configuration file.

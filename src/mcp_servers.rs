@@ -10,11 +10,11 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
-use aizuchi_core::external_tools::{
+use aizuchi_agent::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::metrics::labels::ExternalCallEnd;
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_agent::metrics::labels::ExternalCallEnd;
 use aizuchi_model::clock::Clock;
 use async_trait::async_trait;
 use futures_util::future::join_all;

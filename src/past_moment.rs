@@ -3,10 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::store::{Store, StoreError};
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{Channel, Mention, Message, MessageId, UserId, Visibility};
 use aizuchi_model::context::Context;
@@ -14,6 +10,10 @@ use aizuchi_model::context::channel_messages::ChannelMessages;
 use aizuchi_model::decision::{Attempt, Decision, ModelExchange};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::standing_order::{StandingOrder, StandingOrderScope};
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
+use aizuchi_store::{Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 /// A decision, and the messages before it.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
+use aizuchi_agent::documents::{DocumentError, DocumentReader, DocumentText};
 use async_trait::async_trait;
 use pdf_extract::{Document, PlainTextOutput, output_doc_page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -15,8 +16,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
 use tracing::debug;
-
-use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 
 /// The verb on the command line. It is in no help, because only this program uses it.
 pub const COMMAND: &str = "__pdf-text";

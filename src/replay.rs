@@ -27,10 +27,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::builtin::BuiltinStandIn;
-use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
-use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_llm::Llm;
+use aizuchi_llm::builtin::BuiltinStandIn;
+use aizuchi_llm::prompt::builder::PromptBuilder;
+use aizuchi_llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::tolerance::ChannelLabels;
 use anyhow::Context as _;

@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 pub const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(8);
 /// The same limit for the chat, where no page waits for the answer. At five seconds per call, it suffices for all
 /// moments of an order. Together with the longest call, it is less than
-/// [`aizuchi_core::command::standing_order_trial::LONGEST_TRIAL`].
+/// [`aizuchi_actions::standing_order_trial::LONGEST_TRIAL`].
 pub const LONGEST_ASKING_IN_CHAT: SignedDuration = SignedDuration::from_secs(40);
 /// The maximum duration of a call: as long as a page can wait for a call that starts last.
 pub const LONGEST_CALL: SignedDuration = SignedDuration::from_secs(15);

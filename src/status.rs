@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::figures::{CallSum, WorkspacePeriod};
-use aizuchi_core::store::order::OrdersInForce;
-use aizuchi_core::store::{ChannelActivity, StoreError};
 use aizuchi_model::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::event::step::Step;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_model::texts;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::figures::{CallSum, WorkspacePeriod};
+use aizuchi_store::order::OrdersInForce;
+use aizuchi_store::{ChannelActivity, StoreError};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;

@@ -7,7 +7,7 @@ pub mod comparison;
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::Llm;
+use aizuchi_llm::Llm;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::tolerance::{ChannelLabels, Label};
 use jiff::SignedDuration;
@@ -142,14 +142,14 @@ impl ShadowModel {
 mod tests {
     use std::collections::HashMap;
 
-    use aizuchi_core::llm::builtin::BuiltinMind;
-    use aizuchi_core::llm::price::Prices;
-    use aizuchi_core::store::stored_message::StoredMessage;
+    use aizuchi_llm::builtin::BuiltinMind;
+    use aizuchi_llm::price::Prices;
     use aizuchi_model::chat::{
         Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
     };
     use aizuchi_model::decision::Judgment;
     use aizuchi_model::rules::Mode;
+    use aizuchi_store::stored_message::StoredMessage;
     use jiff::Timestamp;
 
     use super::*;

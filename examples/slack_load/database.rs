@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::message::FakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::Timestamp;
 use serde::Serialize;
 

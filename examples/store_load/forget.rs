@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::forgetter::Forgetter;
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::order::Order;
+use aizuchi_agent::forgetter::Forgetter;
+use aizuchi_agent::inbox::channel_cache::ChannelCache;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::clock::Clock;
+use aizuchi_store::Store as _;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::order::Order;
 use tokio_util::sync::CancellationToken;
 
 use crate::Options;

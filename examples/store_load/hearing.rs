@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_store::Store as _;
+use aizuchi_store::database::DatabaseStore;
 use anyhow::Context as _;
 use tokio::time::{MissedTickBehavior, interval};
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
 use sqlx::sqlite::SqliteConnectOptions;

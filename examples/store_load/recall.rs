@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_model::recall::RecallQuery;
+use aizuchi_store::Store as _;
+use aizuchi_store::database::DatabaseStore;
 use futures_util::future::try_join_all;
 
 use crate::Options;

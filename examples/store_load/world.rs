@@ -1,13 +1,13 @@
 //! The messages that the database is filled with.
 
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{InboxEntry, Store};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::Disposition;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::{InboxEntry, Store};
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 

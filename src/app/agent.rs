@@ -3,24 +3,24 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::defer::Deferrals;
-use aizuchi_core::agent::dispatches::Dispatches;
-use aizuchi_core::agent::pace::Pace;
-use aizuchi_core::agent::state::StateCache;
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent};
-use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::external_tools::ExternalTools;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::prompt::tokens::TokenCorrections;
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
+use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::standing_order_trial::StandingOrderTrial;
+use aizuchi_agent::agent::defer::Deferrals;
+use aizuchi_agent::agent::dispatches::Dispatches;
+use aizuchi_agent::agent::pace::Pace;
+use aizuchi_agent::agent::state::StateCache;
+use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_agent::agent::{self, Agent};
+use aizuchi_agent::documents::DocumentReader;
+use aizuchi_agent::external_tools::ExternalTools;
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_llm::prompt::tokens::TokenCorrections;
 use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::Platforms;
+use aizuchi_store::Store;
+use aizuchi_store::archive::Archive;
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use tracing::warn;

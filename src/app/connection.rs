@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::remote::{
-    Account, Credentials, RemotePlatform, Remotes, Renewal, RenewalError,
-};
 use aizuchi_model::chat::{ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_model::reloadable::Reloadable;
+use aizuchi_platform::PlatformDeps;
+use aizuchi_platform::remote::{
+    Account, Credentials, RemotePlatform, Remotes, Renewal, RenewalError,
+};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::Notify;

@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 
-use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_model::chat::Cursor;
 use aizuchi_model::chat::local;
+use aizuchi_store::{Cursors, StoreError};
 
 use crate::config::http::page_address;
 use crate::web::sign_in_link::LINK_KEY_STREAM;

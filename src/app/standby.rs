@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_store::database::location::OpenedDatabase;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +16,6 @@ use crate::config::Config;
 use crate::web;
 use crate::web::peer::TrustedProxies;
 use crate::web::server::ServerLimits;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::store::database::location::OpenedDatabase;
 
 /// Opens the database as soon as no other process is active on it. Until then, the listeners answer that this process
 /// is on standby. Also returns whether it was.

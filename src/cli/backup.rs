@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_store::transfer;
 use anyhow::Context as _;
 use clap::Args;
 
@@ -10,7 +11,6 @@ use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::store::transfer;
 
 /// Write everything that Aizuchi knows into a new file.
 ///

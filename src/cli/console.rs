@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_model::clock::Clock;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use aizuchi_fakes::discord::{self, FakeDiscord};
+use aizuchi_fakes::slack::{self, FakeSlack};
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use tokio::net::TcpListener;
@@ -11,8 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::app::browser;
 use crate::cli::locale::environment_language;
 use crate::cli::{StopSignals, log, print};
-use aizuchi_fakes::discord::{self, FakeDiscord};
-use aizuchi_fakes::slack::{self, FakeSlack};
 
 #[derive(Debug, Args)]
 pub struct DevArgs {

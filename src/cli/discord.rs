@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 use clap::{Args, Subcommand};
 
 use crate::cli::{print, tell};
 use crate::config::ModelSelection;
 use crate::config::environment::Environment;
 use crate::config::source::ConfigSource;
-use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 
 #[derive(Debug, Args)]
 pub struct DiscordArgs {

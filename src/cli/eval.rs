@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use aizuchi_core::agent::Mind;
-use aizuchi_core::prompt::Prompt;
+use aizuchi_agent::agent::Mind;
+use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::rules::ChannelRules;
 use anyhow::Context as _;

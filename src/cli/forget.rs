@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::forget::ForgetReport;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::sqlite::earlier_version;
 use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::clock::Clock;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::forget::ForgetReport;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::sqlite::earlier_version;
 use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;

@@ -3,16 +3,16 @@
 
 use std::process::ExitCode;
 
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
 };
+use aizuchi_store::Store;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::order::Order;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_llm::provider::loopback_client;
 use anyhow::Context as _;
 use clap::Args;
 
@@ -12,7 +13,6 @@ use crate::cli::print;
 use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use aizuchi_core::llm::provider::loopback_client;
 
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);

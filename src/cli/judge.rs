@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aizuchi_core::llm::Llm;
-use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_llm::Llm;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
+use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use aizuchi_llm::MODEL_CONTENT_TARGET;
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use tracing::field::Field;
@@ -20,7 +21,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 use crate::cli::traces::Traces;
 use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
-use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
 /// The interval at which a trouble of the store that goes on is logged again.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(60);
@@ -148,19 +148,19 @@ fn store_trouble(event: &Event<'_>) -> Option<String> {
 }
 
 /// The log targets of a part of this program. Parts keep the names from when the program was a single crate:
-/// `aizuchi::agent` is `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
+/// `aizuchi::agent` is `aizuchi_agent::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
 fn targets(logger: &str) -> Vec<String> {
     let Some(part) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
     let (first, rest) = part.split_once("::").unwrap_or((part, ""));
     let moved = match (first, rest.split_once("::").unwrap_or((rest, ""))) {
         ("platform", ("slack" | "discord", _)) => vec![format!("aizuchi_{rest}")],
         ("platform", ("", _)) => {
-            ["aizuchi_core::platform", "aizuchi_slack", "aizuchi_discord"].map(String::from).into()
+            ["aizuchi_agent::platform", "aizuchi_slack", "aizuchi_discord"].map(String::from).into()
         }
-        ("hear", _) => vec!["aizuchi_core::inbox".to_owned()],
+        ("hear", _) => vec!["aizuchi_agent::inbox".to_owned()],
         ("dev", _) => vec!["aizuchi_fakes".to_owned()],
         ("import", _) => vec!["aizuchi_import".to_owned()],
-        _ => vec![format!("aizuchi_core::{part}")],
+        _ => vec![format!("aizuchi_agent::{part}")],
     };
     std::iter::once(logger.to_owned()).chain(moved).collect()
 }
@@ -230,7 +230,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use aizuchi_core::store::StoreError;
+    use aizuchi_store::StoreError;
     use tracing::span::{Attributes, Id};
     use tracing::{event, span, warn};
     use tracing_subscriber::layer::Context;
@@ -240,14 +240,14 @@ mod tests {
     #[test]
     fn loggers_match_the_targets_of_their_crates() {
         assert_eq!(targets("sqlx"), ["sqlx"]);
-        assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_core::agent"]);
+        assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_agent::agent"]);
         assert_eq!(
             targets("aizuchi::platform"),
-            ["aizuchi::platform", "aizuchi_core::platform", "aizuchi_slack", "aizuchi_discord"]
+            ["aizuchi::platform", "aizuchi_agent::platform", "aizuchi_slack", "aizuchi_discord"]
         );
         let socket = "aizuchi::platform::slack::socket";
         assert_eq!(targets(socket), [socket, "aizuchi_slack::socket"]);
-        assert_eq!(targets("aizuchi::hear"), ["aizuchi::hear", "aizuchi_core::inbox"]);
+        assert_eq!(targets("aizuchi::hear"), ["aizuchi::hear", "aizuchi_agent::inbox"]);
         assert_eq!(
             targets("aizuchi::platform::slack"),
             ["aizuchi::platform::slack", "aizuchi_slack"]
@@ -259,11 +259,11 @@ mod tests {
         for (levels, renamed) in [
             ("debug", "debug"),
             ("info,sqlx=warn", "info,sqlx=warn"),
-            ("aizuchi::agent=debug,info", "aizuchi::agent=debug,aizuchi_core::agent=debug,info"),
-            ("aizuchi::agent", "aizuchi::agent,aizuchi_core::agent"),
+            ("aizuchi::agent=debug,info", "aizuchi::agent=debug,aizuchi_agent::agent=debug,info"),
+            ("aizuchi::agent", "aizuchi::agent,aizuchi_agent::agent"),
             (
                 "aizuchi::hear[heard]=trace",
-                "aizuchi::hear[heard]=trace,aizuchi_core::inbox[heard]=trace",
+                "aizuchi::hear[heard]=trace,aizuchi_agent::inbox[heard]=trace",
             ),
         ] {
             assert_eq!(rename_targets(levels), renamed);
@@ -295,7 +295,7 @@ mod tests {
                     let _ = span!(target: $target, Level::$level, "span", text = "text");
                 )*};
             }
-            emit!("aizuchi::cli" "aizuchi_core::model_content" "aizuchi_core::runner" "aizuchi_slack::socket"
+            emit!("aizuchi::cli" "aizuchi_llm::model_content" "aizuchi_agent::runner" "aizuchi_slack::socket"
                 "aizuchist" "genai::webc::web_client" "hyper::proto::h1::io" "h2::codec"
                 "hyper_util::client" "reqwest::connect" "rustls::conn" "tungstenite::protocol"
                 "tokio_tungstenite" "tokio_websockets" "twilight_gateway::shard" "sqlx::query"
@@ -373,7 +373,7 @@ mod tests {
         ] {
             for (target, level) in logged(levels) {
                 let most_verbose = match target {
-                    "aizuchi::cli" | "aizuchi_core::runner" | "aizuchi_slack::socket" => {
+                    "aizuchi::cli" | "aizuchi_agent::runner" | "aizuchi_slack::socket" => {
                         Level::TRACE
                     }
                     "sqlx::query" => Level::DEBUG,
@@ -385,7 +385,7 @@ mod tests {
                 assert!(level <= most_verbose, "{levels}: {target} is logged at {level}");
             }
         }
-        assert!(logged("trace").contains(&("aizuchi_core::runner", Level::TRACE)));
+        assert!(logged("trace").contains(&("aizuchi_agent::runner", Level::TRACE)));
         assert!(logged("trace").contains(&("tungstenite::protocol", Level::INFO)));
         assert!(logged("off,sqlx::query=debug").contains(&("sqlx::query", Level::DEBUG)));
     }

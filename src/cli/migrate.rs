@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use aizuchi_store::transfer::{self, IfOccupied, MoveReport};
 use anyhow::Context as _;
 use clap::Args;
 
@@ -10,7 +11,6 @@ use crate::cli::transfer::{count, spin, without_prefix};
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::store::transfer::{self, IfOccupied, MoveReport};
 
 /// Move everything to another database: from a file to a PostgreSQL server, or back.
 ///

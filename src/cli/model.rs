@@ -4,8 +4,8 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aizuchi_core::llm::discover::FoundServer;
-use aizuchi_core::llm::model::{ModelId, ModelIdError};
+use aizuchi_llm::discover::FoundServer;
+use aizuchi_llm::model::{ModelId, ModelIdError};
 use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 

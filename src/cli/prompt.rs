@@ -4,13 +4,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::{ConversationId, MessageId, to_single_line};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::platform::Platforms;
+use aizuchi_store::Store as _;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 

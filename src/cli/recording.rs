@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
+use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};

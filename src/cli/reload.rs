@@ -1,5 +1,6 @@
 //! SIGHUP: reads the config again and applies the settings that need no restart.
 
+use aizuchi_platform::remote::Renewal;
 use tracing::{error, info, warn};
 
 use crate::app::LiveSettings;
@@ -9,7 +10,6 @@ use crate::config::reload::Fingerprints;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts_in;
-use aizuchi_core::platform::remote::Renewal;
 
 /// The settings that the program runs with.
 pub struct Reload<'a> {

@@ -72,7 +72,7 @@ impl ReplayArgs {
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
         // Count unknown judgments instead of warning about each of them.
-        log::init_plain("warn,aizuchi_core::runner=error");
+        log::init_plain("warn,aizuchi_agent::runner=error");
         let config = named.clone();
         let files = match (&self.policy[..], named) {
             ([], None) => Vec::new(),

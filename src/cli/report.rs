@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;

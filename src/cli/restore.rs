@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_store::transfer::{self, IfOccupied};
 use anyhow::Context as _;
 use clap::Args;
 
@@ -11,7 +12,6 @@ use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use aizuchi_core::store::transfer::{self, IfOccupied};
 
 /// Restore a backup.
 ///

@@ -3,12 +3,12 @@
 
 use std::process::ExitCode;
 
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts::files::shown_text;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::json;

@@ -6,12 +6,12 @@ pub mod running;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::Store as _;
+use aizuchi_store::archive::Archive as _;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;

@@ -3,9 +3,8 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use aizuchi_store::StoreError;
 use indicatif::{ProgressBar, ProgressStyle};
-
-use aizuchi_core::store::StoreError;
 
 const TICK: Duration = Duration::from_millis(120);
 

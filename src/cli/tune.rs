@@ -114,7 +114,7 @@ impl TuneArgs {
     /// Runs the command. `named` is the config that `--config` names.
     pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         // Count unknown judgments instead of warning about each of them.
-        log::init_plain("warn,aizuchi_core::runner=error");
+        log::init_plain("warn,aizuchi_agent::runner=error");
         let base = match (&self.policy, named) {
             (None, None) => Policy::default_settings(),
             (Some(file), None) => Policy::open(file)?,

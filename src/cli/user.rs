@@ -1,7 +1,7 @@
 //! Finds the user whom a command names by id or name.
 
-use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_model::chat::{User, to_single_line};
+use aizuchi_store::database::DatabaseStore;
 
 use crate::cli::strip_control_characters;
 

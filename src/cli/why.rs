@@ -4,17 +4,17 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, DecisionId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::query::DecisionQuery;
+use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};

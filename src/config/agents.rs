@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use aizuchi_llm::model::ModelId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
-use aizuchi_core::llm::model::ModelId;
 
 /// The models, by task. An omitted agent uses the settings of `response`, except for `vision` and `transcription`,
 /// which stay off. Without any agent, the built-in rules judge and answer, without a model.

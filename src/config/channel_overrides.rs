@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_model::rules::{MemoryRule, PersonaRule, ToolRule};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::agent;
-use aizuchi_core::llm::model::ModelId;
+use aizuchi_agent::agent;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::local;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules};
 use jiff::SignedDuration;

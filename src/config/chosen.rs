@@ -1,12 +1,13 @@
 //! The model that was chosen on the page or in the environment, for a config that names none. It is kept in variables,
 //! where the keys are, so that it survives a restart.
 
+use aizuchi_llm::model::ModelId;
+
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs};
 use crate::config::environment::Environment;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::Secret;
 use crate::config::values::WebUrl;
-use aizuchi_core::llm::model::ModelId;
 
 /// Names the model of all agents if the config names none.
 pub const MODEL_VARIABLE: &str = "AIZUCHI_MODEL";

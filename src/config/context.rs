@@ -1,10 +1,10 @@
 //! The `context` section: how long a prompt may be.
 
+use aizuchi_llm::prompt::budget::{PromptBudget, SectionLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::BoundedInteger;
-use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
 
 /// How long a prompt may be, in tokens. What does not fit is left out, the least important first.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::sqlite::myao2;
+
 use crate::config::Config;
 use crate::config::problem::ConfigProblem;
 use crate::config::storage::{BackupConfig, StorageUrl};
 use crate::config::tree::ConfigNode;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::sqlite::myao2;
 
 impl Config {
     /// The location of the database.

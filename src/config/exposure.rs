@@ -3,8 +3,8 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
+use aizuchi_store::database::location::DatabaseLocation;
 
 use crate::config::secret::is_secret_key;
 use crate::config::tree::{ConfigNode, ConfigValue};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_core::external_tools::ReplyPlace;
+use aizuchi_agent::external_tools::ReplyPlace;
 use aizuchi_model::chat::Visibility;
 use jiff::SignedDuration;
 use schemars::JsonSchema;

@@ -1,11 +1,12 @@
 //! The names of models as other programs write them: without their provider, or with one that is not known here.
 
+use aizuchi_import::kotonoha::to_model_id;
+use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
+
 use crate::config::agents::AGENTS;
 use crate::config::problem::ConfigProblem;
 use crate::config::suggestions::{join_list, misspelled_word};
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
-use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
-use aizuchi_import::kotonoha::to_model_id;
 
 /// Prefixes a model's name with its provider where myao2 and kotonoha omit it. Treats any other model as one of an
 /// OpenAI-compatible server if the config has the server's address.

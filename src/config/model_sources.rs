@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aizuchi_llm::model::{PROVIDERS, Provider};
 use anyhow::Context as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +15,6 @@ use crate::config::environment::Environment;
 use crate::config::minds::ResolvedMinds;
 use crate::config::tree::ConfigNode;
 use crate::config::{Config, ModelSelection};
-use aizuchi_core::llm::model::{PROVIDERS, Provider};
 
 /// Whether model servers on this machine are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::price::{ModelPrice, Prices, cache_write_factor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::agents::{ClientArgs, ModelParamsConfig};
 use crate::config::own_models::OwnModels;
 use crate::config::values::{BoundedInteger, Money};
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::{ModelPrice, Prices, cache_write_factor};
 
 /// The currency of list prices.
 const LIST_CURRENCY: &str = "USD";

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_agent::agent::StateCall;
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::price::Prices;
+
 use crate::config::Config;
 use crate::config::agents::{AGENTS, CLIENT_ARGS, PARAMS};
 use crate::config::deserialize::deserialize;
@@ -12,9 +16,6 @@ use crate::config::secret::displayable;
 use crate::config::suggestions::{join_list, misspelled_word, similar_word};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
-use aizuchi_core::agent::StateCall;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
 
 /// A key of myao2 that is obsolete. It is removed before the config is deserialized.
 struct Notice {

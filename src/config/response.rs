@@ -1,7 +1,7 @@
 //! The `response` and `decision` sections: when to judge and when to speak.
 
-use aizuchi_core::agent::{self, StateCall};
-use aizuchi_core::inbox::WaitSettings;
+use aizuchi_agent::agent::{self, StateCall};
+use aizuchi_agent::inbox::WaitSettings;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::rhythm::WaitStrategy;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{BoundedInteger, Seconds};
-use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 
 /// Where Aizuchi stores everything.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

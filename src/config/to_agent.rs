@@ -1,11 +1,11 @@
 //! Converts the config to the settings of the agent and its runner: how long they wait, what a prompt holds and how
 //! long a step may take.
 
-use aizuchi_core::agent::{self, remember};
-use aizuchi_core::inbox::WaitSettings;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::runner;
+use aizuchi_agent::agent::{self, remember};
+use aizuchi_agent::inbox::WaitSettings;
+use aizuchi_agent::runner;
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::price::Prices;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::context::ContextLimits;
 use aizuchi_model::rhythm::WaitStrategy;

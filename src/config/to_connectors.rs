@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::remote::Connector;
 use aizuchi_discord::remote::DiscordConnector;
 use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_platform::remote::Connector;
 use aizuchi_slack::remote::SlackConnector;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;

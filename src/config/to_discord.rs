@@ -1,11 +1,11 @@
 //! Converts the config to the settings of the Discord adapter.
 
+use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
 use crate::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
-use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
 
 /// The base URL of Discord's API.
 const API_BASE: &str = "https://discord.com/api/v10";

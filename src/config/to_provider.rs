@@ -1,8 +1,8 @@
 //! Converts the config to the settings of a model provider.
 
-use aizuchi_core::agent;
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::provider::{self, ProviderSettings};
+use aizuchi_agent::agent;
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::provider::{self, ProviderSettings};
 use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 use secrecy::SecretString;

@@ -1,11 +1,11 @@
 //! Converts the config to the settings of the Slack adapter.
 
+use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
 use crate::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
 use crate::config::secret::Secret;
-use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 
 /// The base URL of Slack's API.
 const API_BASE: &str = "https://slack.com/api/";

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::web_access::address_guard::AddressGuard;
-use aizuchi_core::web_access::crawl4ai::Crawl4ai;
-use aizuchi_core::web_access::direct_reader::DirectReader;
-use aizuchi_core::web_access::searxng::{Searxng, SearxngSettings};
-use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
-use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
+use aizuchi_agent::documents::DocumentReader;
+use aizuchi_agent::web_access::address_guard::AddressGuard;
+use aizuchi_agent::web_access::crawl4ai::Crawl4ai;
+use aizuchi_agent::web_access::direct_reader::DirectReader;
+use aizuchi_agent::web_access::searxng::{Searxng, SearxngSettings};
+use aizuchi_agent::web_access::tavily::{self, Tavily, TavilySettings};
+use aizuchi_agent::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
 use aizuchi_model::event::web_call::WebLimits;
 use secrecy::SecretString;
 

@@ -1,10 +1,10 @@
 //! The `transcription` section.
 
+use aizuchi_agent::agent::files::FileSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::BoundedInteger;
-use aizuchi_core::agent::files::FileSettings;
 
 /// Which voice messages and other recordings the model `agents.transcription` transcribes when Aizuchi is about to
 /// answer. Without one, Aizuchi cannot hear them.

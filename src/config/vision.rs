@@ -1,10 +1,10 @@
 //! The `vision` section.
 
+use aizuchi_agent::agent::files::FileSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::BoundedInteger;
-use aizuchi_core::agent::files::FileSettings;
 
 /// Which pictures, text files and PDFs Aizuchi opens when it is about to answer. The model `agents.vision` describes
 /// pictures; without one, Aizuchi cannot see them.

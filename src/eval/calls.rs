@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_core::llm::LlmError;
-use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::prompt::Prompt;
+use aizuchi_llm::LlmError;
+use aizuchi_llm::fallback::Models;
+use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::{Price, Usage};
 use aizuchi_model::persona::Language;

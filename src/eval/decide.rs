@@ -8,8 +8,8 @@ pub mod baseline;
 pub mod score;
 pub mod report;
 
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::prompt::Prompt;
+use aizuchi_agent::agent::judge::parse::parse_judgment;
+use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::rules::{ChannelRules, Mode};

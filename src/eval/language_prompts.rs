@@ -1,6 +1,6 @@
 //! The prompt templates of both languages, since one run measures cases in both.
 
-use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::persona::Language;
 
 use crate::config::Config;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::Mind;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_agent::agent::Mind;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::budget::PromptBudget;
+use aizuchi_llm::prompt::builder::PromptOptions;
 use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
 };

@@ -1,8 +1,7 @@
 //! The answer of a tool as text of limited length.
 
+use aizuchi_agent::external_tools::ExternalAnswer;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-
-use aizuchi_core::external_tools::ExternalAnswer;
 
 pub fn read(result: CallToolResult, most: usize) -> ExternalAnswer {
     let texts: Vec<String> = result.content.iter().filter_map(describe).collect();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use aizuchi_llm::provider::http_client;
 use jiff::SignedDuration;
 use process_wrap::tokio::CommandWrap;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -22,7 +23,6 @@ use tokio::sync::Notify;
 
 use crate::config::mcp::McpServerConfig;
 use crate::config::values::WebUrl;
-use aizuchi_core::llm::provider::http_client;
 
 /// The environment variables that a program inherits besides its configured ones. Others may hold keys.
 const PASSED_ON: [&str; 10] =

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use aizuchi_agent::external_tools::ExternalTool;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 use crate::config::mcp::McpServerConfig;
-use aizuchi_core::external_tools::ExternalTool;
 
 /// The longest name that all providers accept.
 const MAX_NAME: usize = 64;

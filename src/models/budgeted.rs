@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::store::Store;
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::price::Prices;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::Channel;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::limit::Limit;
@@ -17,6 +16,7 @@ use aizuchi_model::event::planned_call::{
     CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use aizuchi_model::rules::place::Place;
+use aizuchi_store::Store;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -192,10 +192,10 @@ impl Llm for BudgetedModel {
 mod tests {
     use std::collections::BTreeMap;
 
-    use aizuchi_core::llm::price::ModelPrice;
-    use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_harness::fixtures::{at, new_channel, top_level};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
+    use aizuchi_llm::price::ModelPrice;
+    use aizuchi_llm::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_model::context::Context;
     use aizuchi_model::context::channel_messages::ChannelMessages;
     use aizuchi_model::persona::{Language, Persona};

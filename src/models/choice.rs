@@ -3,11 +3,11 @@
 
 use std::net::Ipv4Addr;
 
-use aizuchi_core::llm::Llm as _;
-use aizuchi_core::llm::discover::{FoundServer, listed_models};
-use aizuchi_core::llm::model::{ModelId, Provider};
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_llm::Llm as _;
+use aizuchi_llm::discover::{FoundServer, listed_models};
+use aizuchi_llm::model::{ModelId, Provider};
+use aizuchi_llm::price::Prices;
+use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

@@ -1,7 +1,7 @@
 //! What to do about a model that does not answer: the address that was meant, and the next step.
 
-use aizuchi_core::llm::discover::meant_bases;
-use aizuchi_core::llm::provider::ProviderSettings;
+use aizuchi_llm::discover::meant_bases;
+use aizuchi_llm::provider::ProviderSettings;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::SignedDuration;
 

@@ -3,8 +3,8 @@
 
 use std::net::SocketAddr;
 
-use aizuchi_core::llm::discover::{FoundServer, default_endpoints, discover};
-use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_llm::discover::{FoundServer, default_endpoints, discover};
+use aizuchi_llm::model::{ModelId, Provider};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

@@ -1,8 +1,8 @@
 //! The prompt templates, which have to leave room for messages.
 
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::persona::Language;
 
 use crate::config::Config;

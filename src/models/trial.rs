@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::LlmError;
-use aizuchi_core::llm::price::Prices;
+use aizuchi_llm::LlmError;
+use aizuchi_llm::price::Prices;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local;
 use aizuchi_model::decision::{Attempt, AttemptResult, Price, Usage};

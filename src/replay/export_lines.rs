@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{
     AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
@@ -16,6 +15,7 @@ use aizuchi_model::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryT
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_model::standing_order::StandingOrder;
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

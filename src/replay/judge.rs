@@ -7,8 +7,8 @@ pub mod model;
 pub mod recorded;
 pub mod ledger;
 
-use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
-use aizuchi_core::prompt::PromptVerb;
+use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_llm::scripted::{ScriptedJudgment, ScriptedMind};
 
 /// Returns the mind that answers all prompts that are not for the judge. What it says does not affect when the persona
 /// speaks.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{DecisionResult, Judgment, Usage};

@@ -10,9 +10,9 @@ mod instance;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aizuchi_core::inbox::{Delivery, Inbox};
-use aizuchi_core::llm::Llm;
-use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_agent::inbox::{Delivery, Inbox};
+use aizuchi_llm::Llm;
+use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,

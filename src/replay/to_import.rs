@@ -6,13 +6,13 @@ pub mod arranged;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use aizuchi_core::store::order::Order;
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
 use aizuchi_model::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::rules::setting_override::{SettingChange, SettingKind, SettingScope};
 use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
+use aizuchi_store::order::Order;
 use anyhow::Context as _;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::LIST_DATE;
+use aizuchi_llm::model::ModelId;
+use aizuchi_llm::price::LIST_DATE;
 use aizuchi_model::chat::MessageId;
 use jiff::Timestamp;
 use jiff::civil::Date;

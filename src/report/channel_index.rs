@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use aizuchi_store::open_questions::says_again;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::RecordedChannel;
 use crate::replay::rows::{ChannelRows, IdHash, MessageRow, RowList};
 use crate::replay::score::open_questions;
-use aizuchi_core::store::open_questions::says_again;
 
 /// Without annotation, a message of another person in the same conversation counts as an answer within this time.
 const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);

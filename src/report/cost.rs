@@ -1,6 +1,6 @@
 //! The cost of a month, from the calls of a period and a table of prices.
 
-use aizuchi_core::llm::price::Prices;
+use aizuchi_llm::price::Prices;
 use aizuchi_model::decision::Usage;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

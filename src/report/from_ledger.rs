@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, Decision, DecisionResult};
 use aizuchi_model::rules::Mode;
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::Timestamp;
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};

@@ -3,10 +3,10 @@
 
 use std::sync::LazyLock;
 
+use aizuchi_platform::emoji_names;
 use regex::{Captures, Regex};
 
 use crate::report::code::{PartKind, TextPart, parts};
-use aizuchi_core::platform::emoji_names;
 
 /// Matches the name of an emoji in the syntax of Slack.
 static EMOJI: LazyLock<Regex> = LazyLock::new(|| {
@@ -82,8 +82,9 @@ fn first_styled(text: &str) -> Option<(&str, Styled<'_>, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use PartKind::{Code, Emphasis, Plain, Strong};
+
+    use super::*;
 
     #[test]
     fn marks_are_seen_and_what_is_none_stays() {

@@ -1,6 +1,6 @@
 //! The posts on the page: some unfolded, and all of them folded. A team reads them before it enables a policy.
 
-use aizuchi_core::llm::builtin::MAX_QUOTE_CHARS;
+use aizuchi_llm::builtin::MAX_QUOTE_CHARS;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
 use aizuchi_model::texts::moments as texts;

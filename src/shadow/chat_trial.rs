@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
-use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::{Store, StoreError};
+use aizuchi_actions::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::standing_order::{DRAFT_LIFETIME, StandingOrder};
+use aizuchi_store::archive::Archive;
+use aizuchi_store::{Store, StoreError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -213,11 +213,11 @@ fn outcome(
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::llm::price::{ModelPrice, Prices};
-    use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
-    use aizuchi_core::prompt::Prompt;
-    use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_harness::fixtures::{at, top_level};
+    use aizuchi_llm::price::{ModelPrice, Prices};
+    use aizuchi_llm::prompt::Prompt;
+    use aizuchi_llm::prompt::builder::{PromptBuilder, PromptOptions};
+    use aizuchi_llm::scripted::{ScriptedJudgment, ScriptedMind};
     use aizuchi_model::context::Context;
     use aizuchi_model::context::channel_messages::ChannelMessages;
     use aizuchi_model::persona::{Language, Persona};

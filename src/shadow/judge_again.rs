@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_agent::agent::judge::parse::parse_judgment;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::tokens::estimate;
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::{Attempt, Judgment, ModelExchange};
 use aizuchi_model::outgoing;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_core::agent::judge::parse::parse_judgment;
+use aizuchi_agent::agent::judge::parse::parse_judgment;
 use aizuchi_model::chat::is_blank;
 use aizuchi_model::context::{Context, Intent};
 use aizuchi_model::decision::Judgment;

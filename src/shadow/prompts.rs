@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::StateCall;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
-use aizuchi_core::spoken_language::SpokenLanguage;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
+use aizuchi_agent::agent::StateCall;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_model::chat::{Channel, ConversationId, Visibility};
 use aizuchi_model::context::Context;
 use aizuchi_model::context::state::ConversationState;
@@ -15,6 +12,9 @@ use aizuchi_model::decision::Decision;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::spoken_language::SpokenLanguage;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

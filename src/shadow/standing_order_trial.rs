@@ -5,12 +5,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::learner::welcome_labels;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::{Store, StoreError};
+use aizuchi_agent::agent::judge::parse::parse_judgment;
+use aizuchi_agent::learner::welcome_labels;
+use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::tolerance::{self, Label};
@@ -24,6 +21,9 @@ use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_model::standing_order::{
     StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
 };
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::DecisionQuery;
+use aizuchi_store::{Store, StoreError};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;

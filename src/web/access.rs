@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Visibility, WorkspaceId};
+use aizuchi_store::stored_message::StoredMessage;
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;
 

@@ -4,14 +4,14 @@ pub mod messages;
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::controls::ChannelControls;
-use aizuchi_core::store::query::{
-    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
-};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
 use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_platform::local::controls::ChannelControls;
+use aizuchi_store::query::{
+    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
+};
+use aizuchi_store::stored_message::StoredMessage;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};

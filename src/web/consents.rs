@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::ConsentQuery;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
 };
 use aizuchi_model::memory::asker::named;
+use aizuchi_store::StoreError;
+use aizuchi_store::order::Order;
+use aizuchi_store::query::ConsentQuery;
+use aizuchi_store::refusal_reason::RefusalReason;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::DeadLetterQuery;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_store::order::Order;
+use aizuchi_store::query::DeadLetterQuery;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};

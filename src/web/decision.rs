@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::query::DecisionQuery;
+use aizuchi_store::stored_message::StoredMessage;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aizuchi_store::StoreError;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -25,7 +26,6 @@ use crate::web::peer::Client;
 use crate::web::refusal::Refusal;
 use crate::web::room_feed::{FeedPosition, RoomFeed};
 use crate::web::{ApiProblem, Web, models};
-use aizuchi_core::store::StoreError;
 
 /// A comment is sent after this time without a change, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -10,10 +10,10 @@ pub mod answer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::figures::Day;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::DecisionMark;
+use aizuchi_store::StoreError;
+use aizuchi_store::figures::Day;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::web::Web;
@@ -90,7 +90,7 @@ fn delays(total: &Figures) -> Vec<ChannelDelays> {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::store::figures::AnswerDelay;
+    use aizuchi_store::figures::AnswerDelay;
 
     use super::*;
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::attachment::{Attachment, AttachmentKind, picture_type};
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Message, MessageId};
+use aizuchi_platform::local::LocalRoom;
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_store::StoreError;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};

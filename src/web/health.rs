@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
-use aizuchi_core::store::StoreError;
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_agent::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::backfill_progress::BackfillProgress;
+use aizuchi_store::StoreError;
 use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};

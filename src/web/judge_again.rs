@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_model::chat::{Channel, WorkspaceId};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::query::DecisionQuery;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::order::Order;
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::Mark;
+use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

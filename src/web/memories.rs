@@ -5,13 +5,13 @@ pub mod api;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::order::Order;
 use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
 use aizuchi_model::memo::{Memo, parse_content, parse_priority, parse_tags};
 use aizuchi_model::memory::change::{JournalEntry, MemoEdit, MemoryChange};
 use aizuchi_model::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
+use aizuchi_store::order::Order;
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::discover::FoundServer;
-use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
-use aizuchi_core::store::order::Order;
+use aizuchi_llm::discover::FoundServer;
+use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};

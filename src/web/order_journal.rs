@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
+use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::command::STOP_DURATION;
-use aizuchi_core::platform::local::controls::ConsentChange;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
-use aizuchi_core::store::order::Order;
+use aizuchi_actions::STOP_DURATION;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;
+use aizuchi_platform::local::controls::ConsentChange;
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_platform::local::limits::MAX_MUTE_MINUTES;
+use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};

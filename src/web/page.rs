@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::limits::MAX_FILES;
 use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::texts;
+use aizuchi_platform::local::limits::MAX_FILES;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::order::Order;
 use aizuchi_model::chat::{MessageId, WorkspaceId};
 use aizuchi_model::rules::Rulebook;
 use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
 use aizuchi_model::rules::setting_override::{
     PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole, SettingScope,
 };
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};

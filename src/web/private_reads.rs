@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::private_reads::{PrivateReadQuery, PrivateReads};
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_store::private_reads::{PrivateReadQuery, PrivateReads};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -117,7 +117,7 @@ fn view(reads: &PrivateReads) -> PrivateReadView {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
+    use aizuchi_store::private_reads::{PrivateRead, PrivateText};
 
     use super::*;
 

@@ -4,9 +4,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::parse_text;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::proposal::{
@@ -14,6 +11,9 @@ use aizuchi_model::decision::proposal::{
 };
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::split::split;
+use aizuchi_platform::local::parse_text;
+use aizuchi_store::order::Order;
+use aizuchi_store::query::ProposalQuery;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

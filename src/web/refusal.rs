@@ -3,15 +3,15 @@
 pub mod body_format;
 mod kind;
 
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::memo::MemoError;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_store::StoreError;
+use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;
@@ -314,7 +314,7 @@ impl Refusal {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use aizuchi_core::llm::model::{ModelId, PROVIDERS};
+    use aizuchi_llm::model::{ModelId, PROVIDERS};
     use aizuchi_model::decision::model_problem::ModelProblem;
     use strum::VariantNames as _;
 

@@ -4,15 +4,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_platform::local::LocalRoom;
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::stored_message::StoredMessage;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::model::ModelId;
+use aizuchi_llm::Llm;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;

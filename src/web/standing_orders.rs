@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::standing_order::{
     DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_store::order::Order;
+use aizuchi_store::refusal_reason::RefusalReason;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;
+use aizuchi_store::StoreError;
+use aizuchi_store::order::Order;
+use aizuchi_store::refusal_reason::RefusalReason;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};

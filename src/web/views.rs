@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
-use aizuchi_core::store::Spending;
-use aizuchi_core::store::stored_message::{ReactionGroup, StoredMessage};
 use aizuchi_model::chat::attachment::{Attachment, AttachmentContent, AttachmentKind};
 use aizuchi_model::chat::{
     AuthorKind, Channel, ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId,
@@ -22,6 +19,9 @@ use aizuchi_model::memory::asker::named;
 use aizuchi_model::recall::RecalledMessage;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{BudgetLimits, Mode, Rulebook};
+use aizuchi_platform::local::controls::{ChannelControls, RoomControls};
+use aizuchi_store::Spending;
+use aizuchi_store::stored_message::{ReactionGroup, StoredMessage};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::remote::{Webhook, WebhookError};
 use aizuchi_http::form::parse_form;
+use aizuchi_platform::remote::{Webhook, WebhookError};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;

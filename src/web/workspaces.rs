@@ -3,11 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
-use aizuchi_core::store::query::DecisionQuery;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::Decision;
@@ -18,6 +13,11 @@ use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::StoreError;
+use aizuchi_store::order::Order;
+use aizuchi_store::private_reads::{PrivateRead, PrivateText};
+use aizuchi_store::query::DecisionQuery;
+use aizuchi_store::stored_message::StoredMessage;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, Request, State};

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};

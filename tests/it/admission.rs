@@ -1,5 +1,6 @@
 //! Access from other machines: the token for the pages and its sessions, and the port for health checks.
 
+use aizuchi_harness::net::{free_port, http};
 use futures_util::StreamExt;
 use reqwest::header::{
     CACHE_CONTROL, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use crate::command::refusal;
 use crate::console::harness::client;
 use crate::program::{Home, Program, next_poll};
-use aizuchi_harness::net::{free_port, http};
 
 const TOKEN: &str = "open-sesame-0123456789";
 

@@ -4,12 +4,12 @@ use std::process::Output;
 
 use aizuchi::config::Config;
 use aizuchi::models::prompts::load_prompts_in;
-use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::slack::channel::NewChannel as NewSlackChannel;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_harness::test_store::TestStore;
 use aizuchi_model::persona::Language;
+use aizuchi_store::database::location::DatabaseLocation;
 
 use crate::command::aizuchi;
 use crate::discord::harness::DiscordHarness;

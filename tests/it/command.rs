@@ -63,7 +63,7 @@ fn the_local_room_posts_immediately_by_default() {
     use aizuchi_model::rules::PostTiming;
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();
-        let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());
+        let store = Arc::new(aizuchi_store::volatile::VolatileStore::new());
         let clock = aizuchi_model::clock::Clock::system();
         let platforms = Platforms::default();
         let answers =

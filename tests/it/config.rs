@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, ModelSelection};
-use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_store::database::location::DatabaseLocation;
 use assert_cmd::Command;
 
 #[test]

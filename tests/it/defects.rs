@@ -1,4 +1,4 @@
-//! Bugs of myao2 that need the whole program to be tested. The tests of `aizuchi-core` cover the others.
+//! Bugs of myao2 that need the whole program to be tested. The tests of `aizuchi-agent` cover the others.
 
 use std::collections::BTreeMap;
 

@@ -7,19 +7,11 @@ use aizuchi::app::agent::{build_agent, build_command_answers};
 use aizuchi::config::Config;
 use aizuchi::demo::script::SCENES;
 use aizuchi::demo::{Caption, Demo, Phase};
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::inbox::in_flight::InFlight;
-use aizuchi_core::inbox::{Inbox, Redaction};
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::platform::local::demo_channel::DemoChannel;
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::upload::UploadSettings;
-use aizuchi_core::runner::Runner;
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_agent::inbox::channel_cache::ChannelCache;
+use aizuchi_agent::inbox::in_flight::InFlight;
+use aizuchi_agent::inbox::{Inbox, Redaction};
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_agent::runner::Runner;
 use aizuchi_model::chat::local::{self, workspace_id};
 use aizuchi_model::chat::{MessageId, Visibility};
 use aizuchi_model::clock::Clock;
@@ -28,6 +20,14 @@ use aizuchi_model::decision::{Decision, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::texts;
+use aizuchi_platform::local::LocalRoom;
+use aizuchi_platform::local::demo_channel::DemoChannel;
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_platform::local::upload::UploadSettings;
+use aizuchi_store::Store;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_store::volatile::VolatileStore;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use jiff::tz::TimeZone;
@@ -152,7 +152,7 @@ impl DemoProgram {
         let range = MessageRange::Newest;
         let query = MessageQuery { workspace, channel, thread: None, range, limit: 100 };
         let messages = self.pool.run_until(self.store.messages(query)).unwrap();
-        let message = |stored: &aizuchi_core::store::stored_message::StoredMessage| {
+        let message = |stored: &aizuchi_store::stored_message::StoredMessage| {
             let message = &stored.message;
             (message.id.clone(), stored.author_name.to_string(), message.text.to_string())
         };

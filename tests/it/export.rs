@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use aizuchi_harness::postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
 use crate::program::Home;
-use aizuchi_harness::postgres;
 
 /// An export of two workspaces of fictional users, whose channels and messages have the same ids.
 const EXPORT: &str = r##"

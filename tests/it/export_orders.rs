@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use aizuchi_harness::postgres;
 use serde_json::Value;
 
 use crate::export::{Installation, sorted};
-use aizuchi_harness::postgres;
 
 const EXPORT: &str = r##"
 {"kind":"channel","workspace":"T1","room":"C1","room_name":"garden","visibility":"public"}

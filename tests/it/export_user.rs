@@ -1,11 +1,11 @@
 //! What `aizuchi export --user` tells a person about what is remembered of them.
 
+use aizuchi_harness::test_store::TestStore;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::expiry::{Expiry, ExpiryProgress};
 use jiff::Timestamp;
 
 use crate::export::Installation;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_harness::test_store::TestStore;
 
 /// A question, its answer in the thread, and what is remembered of both.
 const REMEMBERED: &str = r##"

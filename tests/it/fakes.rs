@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
-
 use aizuchi_harness::net::http;
+use serde_json::Value;
 
 #[tokio::test]
 async fn the_program_serves_a_fake_until_it_is_stopped() {

@@ -3,11 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use aizuchi_harness::test_store::put_database;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
 use crate::program::Home;
-use aizuchi_harness::test_store::put_database;
 
 /// Returns the schema of a database, and its migrations.
 async fn schema(file: &Path) -> Vec<String> {

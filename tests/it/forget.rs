@@ -1,9 +1,10 @@
 //! The command `aizuchi forget`.
 
-use crate::command::aizuchi;
-use crate::program::Home;
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
+
+use crate::command::aizuchi;
+use crate::program::Home;
 
 /// No other process may keep in memory what the command deletes: the program that starts next reads what is left.
 #[tokio::test]

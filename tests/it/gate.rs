@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::InboxEntry;
 use aizuchi_harness::fixtures::{JOIN, SILENCE, at, message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{Arrival, ConversationId, Heard, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::learned::features::{NAMES, VERSION};
 use aizuchi_model::decision::learned::{MAX_MOMENTS, MIN_VERDICTS, MIN_YES};
 use aizuchi_model::event::Disposition;
 use aizuchi_model::rules::ChannelRules;
+use aizuchi_store::InboxEntry;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -10,9 +10,6 @@ mod withdrawn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
 use aizuchi_harness::fixtures::{self, at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
@@ -24,6 +21,9 @@ use aizuchi_model::chat::{
     WorkspaceId,
 };
 use aizuchi_model::context::ContextLimits;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use futures_util::stream;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
@@ -161,10 +161,7 @@ impl Migration {
         row.await.unwrap().get("revision")
     }
 
-    async fn messages(
-        &self,
-        channel: &str,
-    ) -> Vec<aizuchi_core::store::stored_message::StoredMessage> {
+    async fn messages(&self, channel: &str) -> Vec<aizuchi_store::stored_message::StoredMessage> {
         let query = MessageQuery {
             workspace: team(),
             channel: ChannelId::new(channel),

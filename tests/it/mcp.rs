@@ -1,10 +1,10 @@
 //! The program's own MCP server, as clients use it.
 
+use aizuchi_harness::net::http;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
-use aizuchi_harness::net::http;
 
 /// Sends a message of the protocol.
 async fn send(program: &Program, token: Option<&str>, message: &Value) -> reqwest::Response {

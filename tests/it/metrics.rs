@@ -1,10 +1,10 @@
 //! The metrics of `/metrics`: counts of events, and of unusable answers.
 
+use aizuchi_harness::net::http;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use serde_json::Value;
 
 use crate::program::Home;
-use aizuchi_harness::net::http;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
 async fn metrics_count_what_happened() {

@@ -1,11 +1,11 @@
 //! A config that is reloaded while a model that somebody chose on the page is being tried.
 
+use aizuchi_harness::net::http;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use reqwest::header::ORIGIN;
 use serde_json::json;
 
 use crate::program::Home;
-use aizuchi_harness::net::http;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
 async fn a_choice_keeps_what_was_reloaded_during_its_trial() {

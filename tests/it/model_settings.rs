@@ -1,10 +1,10 @@
 //! The real program with a model's API: settings, ledger, fallback, and a log without secrets and chat text.
 
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::program::Home;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";

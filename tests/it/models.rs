@@ -5,12 +5,12 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use aizuchi_harness::net::{free_port, http};
+use aizuchi_harness::providers::{Server, ServerLimits};
 use reqwest::header::{AUTHORIZATION, HOST, ORIGIN};
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
-use aizuchi_harness::net::{free_port, http};
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const WRONG_KEY: &str = "sk-test-wrong-0123456789";

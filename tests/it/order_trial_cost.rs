@@ -1,9 +1,9 @@
 //! The cost of trying an order in the chat: with the defaults, with a free model, and where nothing may be spent.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const PRICED: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\n";
 const FREE: &str = "models:\n  prices:\n    openai/large-1: {input: 0, output: 0}\n";

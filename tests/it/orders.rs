@@ -1,9 +1,9 @@
 //! Orders through the page's API: mute, mode, opt-out; and the budget.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const MUTE_SHAPE: &str = r#"send {"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
 const MODE_SHAPE: &str = r#"send {"channel": "…", "mode": "companion", "facilitator", "mention_only", "propose", "observe", "off" or null}"#;

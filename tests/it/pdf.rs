@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use aizuchi::pdf_text::{COMMAND, PdfProcesses};
-use aizuchi_core::documents::{DocumentError, DocumentReader as _};
+use aizuchi_agent::documents::{DocumentError, DocumentReader as _};
+use aizuchi_harness::providers::{Server, ServerLimits};
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use crate::console::harness::client;
 use crate::program::Home;
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_aizuchi");
 

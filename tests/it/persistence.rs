@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aizuchi_core::store::database::exchange_text::unpack;
+use aizuchi_store::database::exchange_text::unpack;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 use tokio::sync::watch;
 

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use aizuchi_harness::net::http;
+use aizuchi_harness::test_store::put_database;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-use aizuchi_harness::net::http;
-use aizuchi_harness::test_store::put_database;
 
 /// A folder with a program's config and database, which survives restarts of the program.
 pub struct Home {

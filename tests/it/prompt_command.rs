@@ -3,18 +3,18 @@
 use std::process::Stdio;
 use std::sync::{Arc, LazyLock};
 
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::prompt::builder::{JudgeOptions, PromptOptions};
-use aizuchi_core::store::Store;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
+use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_harness::harness::prompts;
+use aizuchi_llm::prompt::builder::{JudgeOptions, PromptOptions};
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::ContextLimits;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::rules::ChannelRules;
+use aizuchi_store::Store;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use regex::Regex;
 use serde_json::json;
 

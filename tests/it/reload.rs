@@ -1,9 +1,9 @@
 //! SIGHUP: the parts of a changed config that take effect without a restart.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use serde_json::Value;
 
 use crate::program::{Home, Program};
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 async fn mode(program: &Program) -> Value {
     program.get("/api/channels").await["channels"][0]["mode"].clone()

@@ -12,7 +12,6 @@ use aizuchi::replay::input::{
     InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
 };
 use aizuchi::replay::judge::recorded::RecordedAnswers;
-use aizuchi_core::store::InboxEntry;
 use aizuchi_harness::test_store::TestStore;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
@@ -21,6 +20,7 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
+use aizuchi_store::InboxEntry;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};

@@ -3,9 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use aizuchi_harness::net::free_port;
+
 use crate::command::aizuchi;
 use crate::program::Home;
-use aizuchi_harness::net::free_port;
 
 #[tokio::test]
 async fn the_port_of_the_command_line_outranks_the_config() {

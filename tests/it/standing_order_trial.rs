@@ -1,5 +1,6 @@
 //! Trying a standing order before it takes effect: on the console, through the API and in the chat.
 
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -8,7 +9,6 @@ use crate::console::harness::{
 };
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 const REASON: &str = "nobody answers the kettle";
 const FORBIDDEN: &str = "the order forbids kettles";

@@ -4,14 +4,14 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
+use aizuchi_fakes::slack::state::TokenStatus;
+use aizuchi_harness::net::free_port;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::console::harness::{ADMIN, get, json_of, set_tokens};
 use crate::program::Home;
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::state::TokenStatus;
-use aizuchi_harness::net::free_port;
 
 fn run(home: &Home, arguments: &[&str]) -> String {
     let mut command = aizuchi();

@@ -13,15 +13,15 @@ mod type_names;
 
 /// Where an external crate may be named that several modules of a crate could use, by crate and module.
 const HOMES: &[(&str, &[&str])] = &[
-    ("sqlx", &["aizuchi-core/store"]),
-    ("prometheus_client", &["aizuchi-core/metrics"]),
-    ("genai", &["aizuchi-core/llm"]),
+    ("sqlx", &["aizuchi-agent/store"]),
+    ("prometheus_client", &["aizuchi-agent/metrics"]),
+    ("genai", &["aizuchi-agent/llm"]),
     (
         "reqwest",
         &[
-            "aizuchi-core/llm",
-            "aizuchi-core/platform",
-            "aizuchi-core/web_access",
+            "aizuchi-agent/llm",
+            "aizuchi-agent/platform",
+            "aizuchi-agent/web_access",
             "aizuchi-slack",
             "aizuchi-discord",
             "aizuchi-fakes",
@@ -29,27 +29,27 @@ const HOMES: &[(&str, &[&str])] = &[
             "aizuchi/mcp_servers",
         ],
     ),
-    ("encoding_rs", &["aizuchi-core/web_access"]),
+    ("encoding_rs", &["aizuchi-agent/web_access"]),
     ("opentelemetry", &["aizuchi/cli"]),
     ("opentelemetry_http", &["aizuchi/cli"]),
     ("opentelemetry_otlp", &["aizuchi/cli"]),
     ("opentelemetry_sdk", &["aizuchi/cli"]),
-    ("minijinja", &["aizuchi-core/prompt"]),
-    ("minijinja_contrib", &["aizuchi-core/prompt"]),
+    ("minijinja", &["aizuchi-agent/prompt"]),
+    ("minijinja_contrib", &["aizuchi-agent/prompt"]),
     (
         "pulldown_cmark",
         &[
-            "aizuchi-core/outgoing", "aizuchi-core/platform", "aizuchi-slack", "aizuchi-discord",
+            "aizuchi-agent/outgoing", "aizuchi-agent/platform", "aizuchi-slack", "aizuchi-discord",
             "aizuchi/web",
         ],
     ),
-    ("unicode_normalization", &["aizuchi-core/prompt", "aizuchi-core/recall"]),
-    ("unicode_segmentation", &["aizuchi-core/platform"]),
-    ("unicode_width", &["aizuchi-core/platform", "aizuchi/report"]),
+    ("unicode_normalization", &["aizuchi-agent/prompt", "aizuchi-agent/recall"]),
+    ("unicode_segmentation", &["aizuchi-agent/platform"]),
+    ("unicode_width", &["aizuchi-agent/platform", "aizuchi/report"]),
     ("axum", &["aizuchi/web", "aizuchi-fakes"]),
     ("askama", &["aizuchi/web", "aizuchi/report", "aizuchi-fakes"]),
-    ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
-    ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
+    ("hyper", &["aizuchi-agent/llm", "aizuchi/web"]),
+    ("hyper_util", &["aizuchi-agent/llm", "aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
     ("rmcp", &["aizuchi/web", "aizuchi/mcp_servers"]),
     ("process_wrap", &["aizuchi/mcp_servers"]),
@@ -64,14 +64,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["aizuchi/cli"]),
     ("indicatif", &["aizuchi/cli"]),
     ("serde_saphyr", &["aizuchi/config"]),
-    ("schemars", &["aizuchi-core", "aizuchi/config", "aizuchi/web", "aizuchi/status"]),
+    ("schemars", &["aizuchi-agent", "aizuchi/config", "aizuchi/web", "aizuchi/status"]),
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
     (
         "flate2",
         &[
-            "aizuchi-core/input_file",
-            "aizuchi-core/web_access",
+            "aizuchi-agent/input_file",
+            "aizuchi-agent/web_access",
             "aizuchi/replay",
             "aizuchi/web",
             "aizuchi-fakes",
@@ -335,11 +335,11 @@ fn texts_in_two_languages_are_in_the_catalogue() {
     for source in sources() {
         // `persona` contains a language tag.
         let is_home =
-            source.package == "aizuchi-core" && ["texts", "persona"].contains(&source.top());
+            source.package == "aizuchi-agent" && ["texts", "persona"].contains(&source.top());
         for number in source.texts_by_language().into_iter().filter(|_| !is_home) {
             wrong.push(format!(
                 "{}:{number}: a text in one of two languages; make it an entry of \
-                 crates/aizuchi-core/src/texts/ and call that",
+                 crates/aizuchi-agent/src/texts/ and call that",
                 source.path.display()
             ));
         }
@@ -398,7 +398,7 @@ fn packages() -> Vec<(String, PathBuf)> {
 /// Whether the order in `lib.rs` is the reading order: in the core and in the program. In an adapter all modules belong
 /// to the platform's own type, which is in `lib.rs`.
 fn is_ordered(package: &str) -> bool {
-    ["aizuchi", "aizuchi-core"].contains(&package)
+    ["aizuchi", "aizuchi-agent"].contains(&package)
 }
 
 /// Returns the modules, in the order of `lib.rs`.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use aizuchi_harness::net::free_port;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::program::{Home, Program, next_poll};
-use aizuchi_harness::net::free_port;
 
 #[derive(Clone, Default)]
 struct Collector {

@@ -3,11 +3,11 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use aizuchi_harness::postgres;
 use assert_cmd::Command;
 
 use crate::command::aizuchi;
 use crate::program::Home;
-use aizuchi_harness::postgres;
 
 fn on(home: &Home, arguments: &[&str]) -> Command {
     let mut command = aizuchi();

@@ -11,6 +11,9 @@ use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::postgres;
+use aizuchi_harness::providers::ProviderResponse;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -19,9 +22,6 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::net::free_port;
-use aizuchi_harness::postgres;
-use aizuchi_harness::providers::ProviderResponse;
 
 /// Logged by the process that takes over from one whose session has shown no activity for the length of its lease.
 const TERMINATED: &str = "terminated the silent session of the active process";

@@ -1,13 +1,13 @@
 //! The lifecycle of a file in the local room: sending, showing, describing, deleting; and which files are refused, and
 //! for whom they are hidden.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::console::harness::client;
 use crate::program::{Home, Program};
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nboat";
 

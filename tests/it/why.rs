@@ -1,10 +1,10 @@
 //! The command `aizuchi why`, which explains decisions, in both languages.
 
+use aizuchi_harness::net::free_port;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
-use aizuchi_harness::net::free_port;
 
 fn why(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = aizuchi();

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::{
     Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };
+use aizuchi_store::StoreError;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::sync::MutexGuard;

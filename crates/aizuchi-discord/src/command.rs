@@ -3,11 +3,11 @@
 
 mod registration;
 
-use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_actions::CommandRequest;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{Role, UserId};
 use aizuchi_model::texts;
+use aizuchi_platform::slash_command::SlashCommands;
 use futures_util::future::join;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};

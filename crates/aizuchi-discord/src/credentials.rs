@@ -1,5 +1,6 @@
 //! Replaces the token while the bot runs.
 
+use aizuchi_platform::remote::{Credentials, Renewal, RenewalError};
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::warn;
 
@@ -7,7 +8,6 @@ use crate::DiscordPlatform;
 use crate::api::authorization;
 use crate::identity::{DiscordConnectError, fetch_identity};
 use crate::settings::DiscordSettings;
-use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
 
 const TOKEN: &str = "token";
 

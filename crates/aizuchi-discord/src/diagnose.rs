@@ -1,11 +1,11 @@
 //! Checks the setup on Discord: the token, the application's intents, each server and each channel, one sentence per
 //! finding. It only reads from the REST API and does not connect to the gateway.
 
-use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
 use aizuchi_model::chat::Visibility;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{Mode, Rulebook};
+use aizuchi_platform::remote::{PlatformCheck, ReachedChannels};
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;

@@ -12,12 +12,12 @@ mod socket;
 use std::pin::pin;
 use std::sync::Arc;
 
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::access::AccessLoss;
-use aizuchi_core::platform::incidents::Panicked;
-use aizuchi_core::store::StoreError;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::Cursor;
 use aizuchi_model::clock::seeded_random;
+use aizuchi_platform::access::AccessLoss;
+use aizuchi_platform::incidents::Panicked;
+use aizuchi_store::StoreError;
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;

@@ -10,12 +10,12 @@ mod reactions;
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::backfill_queue::BackfillTarget;
-use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
-use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::{ChannelId, ConversationId, Cursor, Message, WorkspaceId};
 use aizuchi_model::platform::BackfillState;
+use aizuchi_platform::backfill_queue::BackfillTarget;
+use aizuchi_platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_platform::missed_deletions::{check_suspects, hear_deletions};
+use aizuchi_store::StoreError;
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};

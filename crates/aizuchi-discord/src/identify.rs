@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::Cursor;
 use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_model::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_model::clock::Clock;
+use aizuchi_store::{Cursors, StoreError};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::{Value, json};

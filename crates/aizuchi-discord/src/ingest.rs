@@ -4,18 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use aizuchi_core::inbox::Delivery;
-use aizuchi_core::inbox::own_thread::only_closes;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::backfill::posts_in_flight;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::{HearReceipt, StoreError};
+use aizuchi_agent::inbox::Delivery;
+use aizuchi_agent::inbox::own_thread::only_closes;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_model::event::OutboxItem;
 use aizuchi_model::platform::BackfillState;
+use aizuchi_platform::backfill::posts_in_flight;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::{HearReceipt, StoreError};
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::{Instrument as _, debug, info_span, warn};

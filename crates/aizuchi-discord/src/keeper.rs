@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::outgoing::urls::without_urls;
 use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::split::utf16_length;
+use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
+use aizuchi_platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
+};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;

@@ -42,24 +42,22 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use aizuchi_core::inbox::Inbox;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::access::{PlatformAccess, RETRY_INTERVAL};
-use aizuchi_core::platform::backfill_queue::BackfillQueue;
-use aizuchi_core::platform::backfill_run::{
-    run_backfill, run_deletion_checks, run_prioritized_backfill,
-};
-use aizuchi_core::platform::connection_tracker::ConnectionTracker;
-use aizuchi_core::platform::incidents::Incidents;
-use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
-use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_agent::inbox::Inbox;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, Heard, Role, User, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Persona;
+use aizuchi_platform::PlatformDeps;
+use aizuchi_platform::access::{PlatformAccess, RETRY_INTERVAL};
+use aizuchi_platform::backfill_queue::BackfillQueue;
+use aizuchi_platform::backfill_run::{run_backfill, run_deletion_checks, run_prioritized_backfill};
+use aizuchi_platform::connection_tracker::ConnectionTracker;
+use aizuchi_platform::incidents::Incidents;
+use aizuchi_platform::keeper::{KeeperLengths, Keepers};
+use aizuchi_platform::slash_command::SlashCommands;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::order::Order;
+use aizuchi_store::{Cursors, StoreError};
 use anyhow::Context as _;
 use futures_util::future::{join3, join5};
 use jiff::{SignedDuration, Timestamp};

@@ -2,10 +2,10 @@
 //! messages, stickers, polls and their results, embeds and texts in components of bots. A part of an unexpected shape is
 //! skipped.
 
-use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_model::chat::{Mention, to_single_line};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_platform::parsed_text::ParsedText;
 use serde_json::Value;
 
 use crate::from_discord::message::{POLL_RESULT, STAGE_END, STAGE_START, STAGE_TOPIC};

@@ -1,15 +1,15 @@
 //! Posts to Discord. A post carries a nonce derived from its key, so posting is idempotent while Discord remembers the
 //! nonce (some minutes). After that, the history shows whether the post was sent.
 
-use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{ConversationId, Message, MessageId, UserId};
 use aizuchi_model::event::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_model::rhythm::answer_pace::typing_time;
+use aizuchi_platform::user_names::{RECENT_MESSAGES, UserNames};
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::remote::{
-    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError,
-};
-use aizuchi_core::store::Cursors;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::rules::Rulebook;
+use aizuchi_platform::PlatformDeps;
+use aizuchi_platform::remote::{
+    Account, Connector, Credentials, PlatformCheck, RemotePlatform, Renewal, RenewalError,
+};
+use aizuchi_store::Cursors;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 

@@ -1,8 +1,8 @@
 //! State that survives a connection and the process: the gateway session with its last sequence number, so that it can
 //! be resumed; and how far each channel's history has been read.
 
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::{Cursor, UserId};
+use aizuchi_store::StoreError;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use twilight_model::gateway::ShardId;

@@ -1,8 +1,8 @@
 //! The number of gateway connections (shards), and which of them are connected. A server's events arrive over one
 //! shard, so the adapter counts as connected only while all shards are.
 
-use aizuchi_core::platform::connection_tracker::{ConnectionState, ConnectionTracker};
 use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_platform::connection_tracker::{ConnectionState, ConnectionTracker};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;

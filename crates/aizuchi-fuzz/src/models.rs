@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aizuchi_core::agent::judge::parse::parse_judgment;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::builder::PromptOptions;
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{InboxEntry, Store as _};
+use aizuchi_agent::agent::judge::parse::parse_judgment;
 use aizuchi_harness::fixtures::{at, message, top_level, until, window};
 use aizuchi_harness::harness::prompts;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::builder::PromptOptions;
 use aizuchi_model::chat::{Arrival, Heard};
 use aizuchi_model::event::Disposition;
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_store::volatile::VolatileStore;
+use aizuchi_store::{InboxEntry, Store as _};
 use futures_util::FutureExt as _;
 
 /// A judge's prompt about a short conversation.

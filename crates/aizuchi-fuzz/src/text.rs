@@ -1,11 +1,11 @@
 //! Targets for splitting long texts and for parsing commands.
 
-use aizuchi_core::command::Command;
-use aizuchi_core::inbox::calling::is_call;
-use aizuchi_core::inbox::own_thread::only_closes;
-use aizuchi_core::platform::local::mention::parse_mentions;
+use aizuchi_actions::Command;
+use aizuchi_agent::inbox::calling::is_call;
+use aizuchi_agent::inbox::own_thread::only_closes;
 use aizuchi_model::chat::{is_blank, to_single_line, to_visible_text};
 use aizuchi_model::split::{split, utf16_length};
+use aizuchi_platform::local::mention::parse_mentions;
 
 /// Splits a text. No piece may be too long or empty, and no visible character may be lost. The first byte is the
 /// maximum length of a piece.

@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::tool::ToolCall;
-use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::harness::{HarnessOptions, build_parts_with};
 use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::tool::ToolCall;
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::{Arrival, Heard};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;
+use aizuchi_store::volatile::VolatileStore;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;

@@ -6,27 +6,22 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_core::agent::dispatches::Dispatches;
-use aizuchi_core::agent::pace::Pace;
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
-use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::documents::DocumentReader;
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::inbox::in_flight::InFlight;
-use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
-use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::prompt::builder::PromptBuilder;
-use aizuchi_core::runner::{self, Runner};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::Order;
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{HearReceipt, Store};
+use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::standing_order_trial::StandingOrderTrial;
+use aizuchi_agent::agent::dispatches::Dispatches;
+use aizuchi_agent::agent::pace::Pace;
+use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_agent::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
+use aizuchi_agent::documents::DocumentReader;
+use aizuchi_agent::inbox::channel_cache::ChannelCache;
+use aizuchi_agent::inbox::in_flight::InFlight;
+use aizuchi_agent::inbox::{Inbox, Redaction, WaitSettings};
+use aizuchi_agent::metrics::Metrics;
+use aizuchi_agent::runner::{self, Runner};
+use aizuchi_llm::Llm;
+use aizuchi_llm::fallback::Models;
+use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::chat::local;
 use aizuchi_model::chat::{
     Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId,
@@ -40,6 +35,11 @@ use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, PostTiming, Rulebook};
+use aizuchi_store::archive::Archive;
+use aizuchi_store::order::Order;
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_store::volatile::VolatileStore;
+use aizuchi_store::{HearReceipt, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::fixtures::{SILENCE, START, at, mentions, message, new_channel, top_level, workspace};
@@ -247,7 +247,7 @@ impl Harness {
     pub async fn messages(
         &self,
         channel: &str,
-    ) -> Vec<aizuchi_core::store::stored_message::StoredMessage> {
+    ) -> Vec<aizuchi_store::stored_message::StoredMessage> {
         let query = MessageQuery {
             workspace: workspace(),
             channel: ChannelId::new(channel),
@@ -449,7 +449,7 @@ pub fn build_parts_with(
         learned_gates: options.learned_gates,
         token_corrections: Default::default(),
         state_cache: Default::default(),
-        deferrals: aizuchi_core::agent::defer::Deferrals::default(),
+        deferrals: aizuchi_agent::agent::defer::Deferrals::default(),
         tools: options.tools,
         settings: AgentSettings { wait_settings: options.wait_settings, ..options.settings },
         seed: 7,

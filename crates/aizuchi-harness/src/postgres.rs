@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
-use aizuchi_core::store::database::location::{self, DatabaseLocation};
+use aizuchi_store::database::location::{self, DatabaseLocation};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, raw_sql};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::scripted::ScriptedMind;
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// What a test does during a call.
 pub type Interruption = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;

@@ -8,6 +8,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use aizuchi_store::archive::Archive;
+use aizuchi_store::database::connection::{Connection, query};
+use aizuchi_store::database::forget::ForgetReport;
+use aizuchi_store::database::forget::job::{ForgetProgress, ForgettingJob};
+use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_store::database::redaction::RedactionProgress;
+use aizuchi_store::database::schema::migrate;
+use aizuchi_store::database::writer::DatabaseWriter;
+use aizuchi_store::database::{DatabaseStore, MAX_READERS};
+use aizuchi_store::uploads::Uploads;
+use aizuchi_store::volatile::VolatileStore;
+use aizuchi_store::weekly_notes::WeeklyNotes;
+use aizuchi_store::{Cursors, Store, sqlite};
 use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -15,19 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::at;
 use crate::postgres::OwnedDatabase;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::connection::{Connection, query};
-use aizuchi_core::store::database::forget::ForgetReport;
-use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
-use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
-use aizuchi_core::store::database::redaction::RedactionProgress;
-use aizuchi_core::store::database::schema::migrate;
-use aizuchi_core::store::database::writer::DatabaseWriter;
-use aizuchi_core::store::database::{DatabaseStore, MAX_READERS};
-use aizuchi_core::store::uploads::Uploads;
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::weekly_notes::WeeklyNotes;
-use aizuchi_core::store::{Cursors, Store, sqlite};
 
 /// The number of connections that read concurrently. A story does one thing at a time, but the driver returns a
 /// connection a moment after its use, so each story would open as many as allowed; and each connection plans all

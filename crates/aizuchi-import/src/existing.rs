@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, WorkspaceId};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::message_ids::MessageIds;

@@ -9,9 +9,8 @@ pub mod threads;
 
 use std::collections::BTreeMap;
 
+use aizuchi_llm::model::ModelId;
 use jiff::tz::TimeZone;
-
-use aizuchi_core::llm::model::ModelId;
 
 /// Variables that are not converted: the prefix of their names, and the reason.
 const UNSUPPORTED_VARIABLES: [(&str, &str); 17] = [

@@ -17,10 +17,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::pin::pin;
 
-use aizuchi_core::inbox::{Inbox, WaitSettings};
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
-use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_agent::inbox::{Inbox, WaitSettings};
 use aizuchi_model::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -28,6 +25,9 @@ use aizuchi_model::chat::{
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MessageRef};
 use aizuchi_model::rules::setting_override::{SettingChange, SettingOverride};
+use aizuchi_store::archive::Archive;
+use aizuchi_store::order::{Mute, Order, OrdersInForce};
+use aizuchi_store::{Cursors, StoreError};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 

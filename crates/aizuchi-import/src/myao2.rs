@@ -9,8 +9,8 @@ mod survey;
 use std::collections::HashMap;
 use std::future;
 
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::{Message, UserId, WorkspaceId};
+use aizuchi_store::StoreError;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

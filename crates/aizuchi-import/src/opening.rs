@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_model::chat::{ChannelId, Cursor, Visibility, WorkspaceId};
+use aizuchi_store::{Cursors, StoreError};
 
 /// The prefix of a cursor's stream, before the channel's id. No stream of a platform begins with this.
 const STREAM: &str = "import ";

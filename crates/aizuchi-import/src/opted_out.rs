@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::store::order::Order;
+use aizuchi_agent::inbox::channel_cache::ChannelCache;
 use aizuchi_model::chat::{ConversationId, Message, UserId};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::memory::asker::signer;
+use aizuchi_store::order::Order;
 
 use crate::{ImportData, ImportedMemory, SkippedItems, leave_out_entries};
 

@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::order::Order;
 use aizuchi_model::chat::{ChannelId, Visibility};
 use aizuchi_model::memo::{Memo, MemoScope};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::order::Order;
 
 use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems};
 

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::stored_message::StoredMessage;
-use aizuchi_core::store::{FORGOTTEN_USER_ID, StoreError};
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::memory::{MemoryScope, MessageRef, date_in_zone};
+use aizuchi_store::archive::Archive;
+use aizuchi_store::stored_message::StoredMessage;
+use aizuchi_store::{FORGOTTEN_USER_ID, StoreError};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

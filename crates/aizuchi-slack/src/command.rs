@@ -1,12 +1,12 @@
 //! The slash command `/aizuchi`, clicks on buttons, and submitted forms. They run from a queue, apart from the
 //! connection that received them, because one may take longer than Slack waits for its response.
 
-use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
+use aizuchi_actions::CommandRequest;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_model::clock::TimedOut;
 use aizuchi_model::texts;
+use aizuchi_platform::slash_command::{SlashAnswer, SlashCommands};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
 use aizuchi_model::reloadable::Reloadable;
+use aizuchi_platform::remote::{Credentials, Renewal, RenewalError};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::SlackPlatform;

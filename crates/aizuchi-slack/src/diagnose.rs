@@ -1,9 +1,9 @@
 //! Checks a Slack workspace before the bot runs in it: tokens, scopes and channels, one sentence per finding. Changes
 //! nothing and opens no socket.
 
-use aizuchi_core::platform::remote::{PlatformCheck, ReachedChannels};
-use aizuchi_core::store::Cursors;
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_platform::remote::{PlatformCheck, ReachedChannels};
+use aizuchi_store::Cursors;
 use secrecy::SecretString;
 use serde_json::Value;
 

@@ -11,13 +11,13 @@ mod deletions;
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::backfill_queue::BackfillTarget;
-use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
-use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{ChannelId, Cursor, Message};
+use aizuchi_platform::backfill_queue::BackfillTarget;
+use aizuchi_platform::channel_history::{BackfillParts, ChannelHistory};
+use aizuchi_platform::missed_deletions::{check_suspects, hear_deletions};
+use aizuchi_store::StoreError;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument as _, Span, info, info_span, warn};

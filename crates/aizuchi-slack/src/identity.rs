@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use aizuchi_core::store::{Cursors, StoreError};
 use aizuchi_model::chat::{ConversationId, Cursor, MessageId, UserId, WorkspaceId, to_single_line};
+use aizuchi_store::{Cursors, StoreError};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

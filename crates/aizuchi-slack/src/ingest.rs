@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::inbox::Delivery;
-use aizuchi_core::inbox::late_command::LATE_COMMAND_WINDOW;
-use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_core::platform::emoji_names;
-use aizuchi_core::platform::incidents::Panicked;
-use aizuchi_core::store::{HearReceipt, StoreError};
+use aizuchi_agent::inbox::Delivery;
+use aizuchi_agent::inbox::late_command::LATE_COMMAND_WINDOW;
+use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
+use aizuchi_platform::emoji_names;
+use aizuchi_platform::incidents::Panicked;
+use aizuchi_store::{HearReceipt, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{Instrument as _, info_span, warn};

@@ -1,16 +1,16 @@
 //! Asks keepers in their direct message with the bot, with buttons below the question, and takes their clicks and
 //! edits.
 
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
+use aizuchi_agent::metrics::labels::MalformedInput;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::texts;
+use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
+use aizuchi_platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
+};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

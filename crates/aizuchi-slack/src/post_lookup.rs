@@ -7,9 +7,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::PlatformError;
+use aizuchi_store::query::DecisionQuery;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};

@@ -6,11 +6,11 @@ mod connection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::platform::access::RETRY_INTERVAL;
 use aizuchi_http::backoff::backoff_delay;
 use aizuchi_http::body::MAX_PLATFORM_BODY_BYTES;
 use aizuchi_model::clock::seeded_random;
 use aizuchi_model::reloadable::Reloadable;
+use aizuchi_platform::access::RETRY_INTERVAL;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};

@@ -1,9 +1,9 @@
 //! Slack's web hooks, which replace the socket where Slack can reach the program: events, interactions and slash
 //! commands.
 
-use aizuchi_core::metrics::labels::MalformedInput;
-use aizuchi_core::platform::remote::{Webhook, WebhookError};
+use aizuchi_agent::metrics::labels::MalformedInput;
 use aizuchi_http::json::parse_json;
+use aizuchi_platform::remote::{Webhook, WebhookError};
 use serde_json::{Value, json};
 
 use crate::settings::EventTransport;

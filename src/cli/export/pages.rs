@@ -1,10 +1,10 @@
 //! Reads the messages and decisions of a workspace page by page.
 
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::Decision;
+use aizuchi_store::archive::Archive as _;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::stored_message::StoredMessage;
 
 /// The number of items per page.
 const PAGE: usize = 1000;

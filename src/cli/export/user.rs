@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 
-use aizuchi_core::prompt::attachment_text::with_files;
-use aizuchi_core::store::Store as _;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_llm::prompt::attachment_text::with_files;
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::decision::Decision;
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::memory::{Memory, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::standing_order::StandingOrder;
+use aizuchi_store::Store as _;
+use aizuchi_store::archive::Archive as _;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::stored_message::StoredMessage;
 
 use crate::cli::export::everything::MAX_THREADS;
 use crate::cli::export::pages::{DecisionPages, MessagePages};

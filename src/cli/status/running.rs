@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use aizuchi_core::llm::provider::loopback_client;
-use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_llm::provider::loopback_client;
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_store::database::DatabaseStore;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

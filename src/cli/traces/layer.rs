@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use aizuchi_llm::MODEL_CONTENT_TARGET;
 use opentelemetry::trace::{SpanBuilder, SpanId, SpanKind, Status, TraceContextExt as _, TraceId};
 use opentelemetry::{Context, KeyValue, Value};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SdkTracer};
@@ -22,8 +23,6 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
-
-use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
 /// The id of the database that the decisions belong to, once it is open.
 #[derive(Clone, Default)]
@@ -82,7 +81,7 @@ enum SpanName {
 
 impl SpanName {
     fn from_metadata(metadata: &Metadata<'_>) -> Option<Self> {
-        let is_ours = metadata.is_span() && metadata.target().starts_with("aizuchi_core");
+        let is_ours = metadata.is_span() && metadata.target().starts_with("aizuchi_agent");
         match metadata.name() {
             _ if !is_ours => None,
             "hear" => Some(Self::Hear),

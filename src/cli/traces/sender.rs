@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aizuchi_llm::provider::http_client;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -10,8 +11,6 @@ use tokio::runtime::Handle;
 use tokio_util::context::TokioContext;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
-
-use aizuchi_core::llm::provider::http_client;
 
 /// The minimum time between two warnings.
 const WARNING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);

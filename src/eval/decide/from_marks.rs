@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive as _;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_model::chat::{AuthorKind, MessageId, WorkspaceId};
 use aizuchi_model::context::links::LinkSource;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::decision::{Decision, DecisionResult};
 use aizuchi_model::persona::Language;
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive as _;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::query::DecisionQuery;
 
 use crate::eval::decide::item::{DecisionItem, DecisionLabel, ItemMessage};
 use crate::past_moment::{PastMoment, recorded_call};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::Mind;
-use aizuchi_core::inbox::calling::is_call;
-use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::budget::PromptBudget;
-use aizuchi_core::prompt::builder::PromptOptions;
-use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_agent::agent::Mind;
+use aizuchi_agent::inbox::calling::is_call;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_llm::prompt::budget::PromptBudget;
+use aizuchi_llm::prompt::builder::PromptOptions;
+use aizuchi_llm::prompt::tokens::estimate;
 use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,
     WorkspaceId, to_single_line,

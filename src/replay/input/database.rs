@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aizuchi_core::learner;
-use aizuchi_core::store::Store;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_agent::learner;
 use aizuchi_model::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
 use aizuchi_model::decision::tolerance::Label;
 use aizuchi_model::memory::MessageRef;
+use aizuchi_store::Store;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 

@@ -6,7 +6,7 @@ use std::io::{BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use aizuchi_core::prompt::Prompt;
+use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::input_file;
 use anyhow::Context as _;

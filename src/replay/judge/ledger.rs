@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::scripted::ScriptedMind;
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::decision::Usage;
 use async_trait::async_trait;
 use jiff::Timestamp;

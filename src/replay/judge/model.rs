@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aizuchi_core::llm::price::Prices;
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{self, Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::price::Prices;
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::scripted::ScriptedMind;
+use aizuchi_llm::{self as llm, Llm, LlmError, LlmResponse};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;
 use async_trait::async_trait;

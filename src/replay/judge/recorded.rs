@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::scripted::ScriptedMind;
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::decision::{Judgment, Usage};
 use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_store::open_questions::{asks, names_somebody};
 use jiff::Timestamp;
 
 use crate::replay::rows::{
     ASKS, BOT, ChannelRows, IdHash, MIN_TELLING_CHARS, MessageRow, NAMES, OPENER, QUESTION_MARK,
     REPLY, RecordedAuthor, SHORT, epoch_seconds,
 };
-use aizuchi_core::store::open_questions::{asks, names_somebody};
 
 /// The data of a message from which its row is built.
 pub struct RowSource<'a> {

@@ -4,8 +4,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::platform::local;
 use aizuchi_model::chat::{Mention, UserId};
+use aizuchi_platform::local;
 
 use crate::replay::history::RecordedChannel;
 

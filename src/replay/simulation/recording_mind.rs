@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
-use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::prompt::{Prompt, PromptVerb};
+use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::clock::{Clock, seeded_random};
 use async_trait::async_trait;

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::order::{Order, OrdersInForce};
-use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
+use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::clock::Clock;
@@ -20,6 +16,10 @@ use aizuchi_model::event::{Claim, Event, Outcome, StepResult};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
+use aizuchi_store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_store::order::{Order, OrdersInForce};
+use aizuchi_store::volatile::VolatileStore;
+use aizuchi_store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;

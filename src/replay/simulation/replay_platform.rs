@@ -1,10 +1,10 @@
 //! The chat platform of a replay.
 
-use aizuchi_core::platform::local;
 use aizuchi_model::chat::{MessageId, UserId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{Platform, PlatformError};
+use aizuchi_platform::local;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 

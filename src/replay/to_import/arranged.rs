@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
 
-use aizuchi_core::store::FORGOTTEN_USER_ID;
 use aizuchi_import::ImportData;
 use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use aizuchi_import::streamed::{StreamedAuthors, StreamedMessage};
@@ -14,6 +13,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::memory::asker::signer;
+use aizuchi_store::FORGOTTEN_USER_ID;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 

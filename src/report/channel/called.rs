@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use aizuchi_core::platform::local::mention::parse_mentions;
 use aizuchi_model::chat::Mention;
 use aizuchi_model::persona::spelling::spellings;
+use aizuchi_platform::local::mention::parse_mentions;
 
 use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;

@@ -1,6 +1,6 @@
 //! Steps that involve a model: how to ask it about the same history, what that costs, and how to set one.
 
-use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_llm::model::{ModelId, Provider};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::next_steps as step_texts;

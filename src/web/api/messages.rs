@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::reaction::ReactionRequest;
-use aizuchi_core::platform::local::{LocalMessage, OwnMessage};
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, ReactionChange};
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_platform::local::reaction::ReactionRequest;
+use aizuchi_platform::local::{LocalMessage, OwnMessage};
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};

@@ -6,9 +6,6 @@ mod sections;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::figures::{ANSWER_WINDOW, WorkspacePeriod};
-use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{AuthorKind, MessageId};
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::decision::gate::Gate;
@@ -19,6 +16,9 @@ use aizuchi_model::decision::{Attempt, AttemptResult, Decision, DecisionId, Mode
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::figures::{ANSWER_WINDOW, WorkspacePeriod};
+use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
+use aizuchi_store::stored_message::StoredMessage;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use aizuchi_core::store::RecentCall;
-use aizuchi_core::store::pending_memories::PendingMemory;
 use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_model::decision::AttemptResult;
 use aizuchi_model::event::step::Step;
 use aizuchi_model::memory::{MemoryScope, MemoryTerm};
+use aizuchi_store::RecentCall;
+use aizuchi_store::pending_memories::PendingMemory;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;

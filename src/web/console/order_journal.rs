@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::store::FORGOTTEN_USER_ID;
-use aizuchi_core::store::order_journal::{GivenOrder, OrderKind};
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
+use aizuchi_store::FORGOTTEN_USER_ID;
+use aizuchi_store::order_journal::{GivenOrder, OrderKind};
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -251,9 +251,9 @@ fn what(given: &GivenOrder, language: Language) -> String {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::store::order_journal::OrderRecord;
     use aizuchi_model::decision::DecisionId;
     use aizuchi_model::memory::asker::sign;
+    use aizuchi_store::order_journal::OrderRecord;
 
     use super::*;
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::platform::local::controls::ConsentChange;
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::event::DeadLetterId;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::SettingChange;
+use aizuchi_platform::local::controls::ConsentChange;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, State};

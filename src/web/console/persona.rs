@@ -5,12 +5,12 @@ mod views;
 
 use std::sync::Arc;
 
-use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::Decision;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Rulebook;
 use aizuchi_model::texts;
+use aizuchi_store::query::DecisionQuery;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::FormRejection;

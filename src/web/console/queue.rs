@@ -5,7 +5,6 @@ mod memories;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::private_reads::PrivateReads;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
@@ -14,6 +13,7 @@ use aizuchi_model::event::{DeadLetter, DeadLetterId};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::private_reads::PrivateReads;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};

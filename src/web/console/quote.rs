@@ -1,8 +1,8 @@
 //! Messages that are quoted on a page about something else, as its visitor may read them.
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::stored_message::StoredMessage;
 
 use crate::web::access::Access;
 use crate::web::console::layout::TimeView;

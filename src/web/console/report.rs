@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::store::private_reads::PrivateText;
 use aizuchi_model::chat::Visibility;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, counted};
+use aizuchi_store::private_reads::PrivateText;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};

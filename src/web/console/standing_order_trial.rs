@@ -4,11 +4,11 @@ mod views;
 
 use std::sync::Arc;
 
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::persona::Language;
 use aizuchi_model::standing_order::StandingOrderScope;
 use aizuchi_model::texts;
+use aizuchi_store::refusal_reason::RefusalReason;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};

@@ -5,8 +5,8 @@ mod views;
 
 use std::sync::Arc;
 
-use aizuchi_core::command::settings::source_text;
-use aizuchi_core::learner::welcome_labels;
+use aizuchi_actions::settings::source_text;
+use aizuchi_agent::learner::welcome_labels;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::tolerance::{Label, MIN_LABELS};
 use aizuchi_model::decision::{Price, Usage};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::figures::{CallKind, Day};
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::decision::tolerance::CalibrationStep;
 use aizuchi_model::decision::welcome::WelcomeReason;
+use aizuchi_store::figures::{CallKind, Day};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};

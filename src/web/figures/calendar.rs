@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use aizuchi_core::store::figures::{Day, WorkspacePeriod};
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_store::figures::{Day, WorkspacePeriod};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

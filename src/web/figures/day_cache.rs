@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync;
@@ -246,17 +246,17 @@ async fn count_choices(
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::prompt::PromptVerb;
-    use aizuchi_core::store::InboxEntry;
-    use aizuchi_core::store::order::Order;
-    use aizuchi_core::store::query::ProposalQuery;
     use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, until, workspace};
     use aizuchi_harness::harness::{Harness, HarnessOptions};
     use aizuchi_harness::test_store::{TestStore, on_every_database};
+    use aizuchi_llm::prompt::PromptVerb;
     use aizuchi_model::chat::{Arrival, Heard, Visibility};
     use aizuchi_model::decision::proposal::ProposalChoice;
     use aizuchi_model::event::Disposition;
     use aizuchi_model::rules::{ChannelRules, Mode};
+    use aizuchi_store::InboxEntry;
+    use aizuchi_store::order::Order;
+    use aizuchi_store::query::ProposalQuery;
     use jiff::tz::TimeZone;
 
     use super::*;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::figures::{
-    AnswerDelay, CallKind, CallSum, MessageCount, OutcomeCount, ReactionCount, UnansweredQuestion,
-};
-use aizuchi_core::store::open_questions;
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::decision::welcome::RatedChoice;
 use aizuchi_model::decision::{DecisionResult, Usage};
+use aizuchi_store::figures::{
+    AnswerDelay, CallKind, CallSum, MessageCount, OutcomeCount, ReactionCount, UnansweredQuestion,
+};
+use aizuchi_store::open_questions;
 use jiff::SignedDuration;
 
 /// The name of a decision that has not ended.
@@ -187,9 +187,9 @@ pub fn percent(part: u64, whole: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_core::store::figures::Day;
     use aizuchi_model::chat::{MessageId, UserId};
     use aizuchi_model::decision::Price;
+    use aizuchi_store::figures::Day;
     use jiff::Timestamp;
 
     use super::*;

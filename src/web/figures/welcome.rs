@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::learner::label_begin;
-use aizuchi_core::store::StoreError;
+use aizuchi_agent::learner::label_begin;
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
@@ -13,6 +12,7 @@ use aizuchi_model::decision::welcome::{
     RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason,
 };
 use aizuchi_model::rules::place::Place;
+use aizuchi_store::StoreError;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts;
+use aizuchi_store::StoreError;
+use aizuchi_store::stored_message::StoredMessage;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};

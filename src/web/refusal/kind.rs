@@ -1,8 +1,8 @@
 //! The status of each refusal, and its name for programs. The names never change.
 
-use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_model::memo::MemoError;
+use aizuchi_platform::local::error::LocalRoomError;
+use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
 
 use crate::models::choice::ChoiceError;

@@ -1,9 +1,9 @@
 //! Refused requests and their messages.
 
+use aizuchi_harness::net::http;
 use serde_json::{Value, json};
 
 use crate::program::Home;
-use aizuchi_harness::net::http;
 
 #[tokio::test]
 async fn invalid_requests_are_refused_with_a_sentence() {

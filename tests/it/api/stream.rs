@@ -1,9 +1,9 @@
 //! The event stream.
 
+use aizuchi_harness::net::http;
 use serde_json::{Value, json};
 
 use crate::program::Home;
-use aizuchi_harness::net::http;
 
 #[tokio::test]
 async fn the_stream_resumes_after_the_last_event_seen() {

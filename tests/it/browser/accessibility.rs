@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_harness::net::http_builder;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -13,7 +14,6 @@ use crate::console::walk::PageForm;
 use crate::console::what_if::judged;
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
-use aizuchi_harness::net::http_builder;
 
 const GATES: &str = "gate=directed&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
 

@@ -1,13 +1,13 @@
 //! A conversation: two users in two tabs, a reload, a restart of the server, and the explanation of a decision.
 
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
 use crate::program::Home;
-use aizuchi_harness::net::free_port;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
 async fn two_tabs_chat_and_the_persona_answers() {

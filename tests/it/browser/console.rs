@@ -1,5 +1,6 @@
 //! The console in a real browser, for each role, in both languages and on a phone.
 
+use aizuchi_fakes::slack::fault::Fault;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -8,7 +9,6 @@ use crate::console::harness::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspa
 use crate::console::memory::{KETTLE, remembering};
 use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::fault::Fault;
 
 const ROWS: &str = "return document.querySelectorAll('[data-testid=row] .text').length";
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=row] .text')].map((text) => text.textContent)";

@@ -1,11 +1,11 @@
 //! Earlier messages: loaded on request, with their decisions.
 
+use aizuchi_harness::net::free_port;
 use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::browser::Browser;
 use crate::program::{Home, Program};
-use aizuchi_harness::net::free_port;
 
 const FIRST: &str = "I begin with a plan";
 const LATER: usize = 210;

@@ -1,6 +1,7 @@
 //! The console of two workspaces with a long history: each page opens for each role, entirely in its reader's language,
 //! is small, and is sound in a browser, even on a phone. Each role has a test of its own, so that they run in parallel.
 
+use aizuchi_harness::effort::cases;
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -14,7 +15,6 @@ use crate::console::language::expect_language;
 use crate::console::walk::Walk;
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
-use aizuchi_harness::effort::cases;
 
 /// Returns a history whose texts are in no language, so that all other texts are the console's.
 fn history() -> GeneratedHistory {

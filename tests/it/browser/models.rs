@@ -1,12 +1,12 @@
 //! The model on the page: offering, choosing and losing one.
 
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use serde_json::json;
 
 use crate::browser::Browser;
 use crate::browser::operator::time_zone_at_noon;
 use crate::browser::tab::Tab;
 use crate::program::Home;
-use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_found_model_is_used_with_one_click() {

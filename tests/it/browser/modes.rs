@@ -1,5 +1,6 @@
 //! The channel's mode, mute and spending: shown in the header, changed in a dialog, with the mouse and with keys.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
@@ -7,7 +8,6 @@ use crate::browser::Browser;
 use crate::browser::operator::time_zone_at_noon;
 use crate::browser::tab::Tab;
 use crate::program::Home;
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 const STATUS: &str = "return document.getElementById('channel-settings').textContent.trim()";
 const SELECTED_MODE: &str =

@@ -1,6 +1,7 @@
 //! An operator's questions and changes, each found from the first page of the console, by the pages alone; some of them
 //! in Japanese, by keyboard alone.
 
+use aizuchi_fakes::slack::fault::Fault;
 use fantoccini::key::Key;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -14,7 +15,6 @@ use crate::console::harness::{ADMIN, get, json_of, set_tokens, slack_workspace};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::fault::Fault;
 
 const HOUR_MS: i64 = 3_600_000;
 /// Channels of the generated history that the fake Slack does not have.

@@ -2,8 +2,8 @@
 
 use aizuchi::config::model_sources::ModelOrigin;
 use aizuchi::config::{Config, ModelSelection};
-use aizuchi_core::agent::AgentSettings;
-use aizuchi_core::llm::model::ModelId;
+use aizuchi_agent::agent::AgentSettings;
+use aizuchi_llm::model::ModelId;
 use aizuchi_model::decision::{Price, Usage};
 
 use crate::config::environment;

@@ -3,7 +3,7 @@
 use aizuchi::config::environment::Environment;
 use aizuchi::config::tools::ToolsConfig;
 use aizuchi::config::{Config, LoadedConfig};
-use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_store::database::location::DatabaseLocation;
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment, stderr};

@@ -2,8 +2,8 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::budget::ModelCosts;
-use aizuchi_core::agent::StateCall;
-use aizuchi_core::inbox::WaitSettings;
+use aizuchi_agent::agent::StateCall;
+use aizuchi_agent::inbox::WaitSettings;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_model::rules::weekly_time::WeeklyTime;

@@ -1,12 +1,12 @@
 //! Calls of the what-if page whose answers nobody waits for.
 
+use aizuchi_harness::providers::ProviderResponse;
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use crate::console::harness::{ADMIN, client, get, json_of, set_tokens, slack_workspace};
 use crate::program::{TIMEOUT, next_poll};
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::providers::ProviderResponse;
 
 const PRICES: &str = "models:\n  prices:\n    openai/large-1: {input: 2, output: 10}\n";
 

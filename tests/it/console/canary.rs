@@ -1,6 +1,7 @@
 //! A word from private channels is in every stored text, and appears at no address of any role but the admin's: no
 //! page, no response to a form or of the API, no stream and no metric, on either database.
 
+use aizuchi_harness::postgres;
 use futures_util::StreamExt;
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens};
 use crate::console::walk::{PageForm, Walk, missing_forms, missing_routes};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
-use aizuchi_harness::postgres;
 
 /// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";

@@ -1,11 +1,11 @@
 //! The operator's actions on dead letters.
 
+use aizuchi_fakes::slack::fault::Fault;
 use reqwest::StatusCode;
 use serde_json::json;
 
 use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, json_of, post, set_tokens};
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::fault::Fault;
 
 #[tokio::test]
 async fn a_dead_letter_is_tried_again_or_dropped() {

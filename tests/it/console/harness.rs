@@ -1,10 +1,10 @@
 //! Requests to the console and the API with each role.
 
+use aizuchi_harness::net::http_builder;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use crate::program::{Home, Program};
-use aizuchi_harness::net::http_builder;
 
 pub const ADMIN: &str = "open-sesame-0123456789";
 pub const OPERATOR: &str = "kite-lantern-5502981743";

@@ -1,5 +1,6 @@
 //! No page and no response shows messages from a channel that the reader may not read.
 
+use aizuchi_fakes::slack::fault::Fault;
 use reqwest::StatusCode;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use serde_json::json;
@@ -10,7 +11,6 @@ use crate::console::harness::{
 };
 use crate::mcp;
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::fault::Fault;
 
 /// A word in private channels only.
 const CANARY: &str = "zanzibarquartz";

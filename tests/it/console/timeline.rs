@@ -1,8 +1,9 @@
 //! The queries of a channel's timeline.
 
+use aizuchi_fakes::slack::user_actions::NameChange;
+
 use crate::console::harness::{ADMIN, OPERATOR, get, set_tokens, slack_workspace};
 use crate::slack::harness::SlackHarness;
-use aizuchi_fakes::slack::user_actions::NameChange;
 
 #[tokio::test]
 async fn what_is_asked_of_a_timeline_holds_together() {

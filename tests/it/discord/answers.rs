@@ -4,10 +4,10 @@ use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::fault::Hang;
+use aizuchi_harness::providers::ProviderResponse;
 use serde_json::json;
 
 use crate::discord::harness::{DiscordHarness, Setting};
-use aizuchi_harness::providers::ProviderResponse;
 
 /// Scenario D07: Discord's response is lost, and the post exists once.
 #[tokio::test]

@@ -6,13 +6,13 @@ use aizuchi_fakes::discord::FakeDiscordSettings;
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal};
+use aizuchi_harness::net::{free_port, http};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME, Setting};
 use crate::program::next_poll;
-use aizuchi_harness::net::{free_port, http};
 
 const STORED_MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
 const PAGES: Method = Method::GetMessages;

@@ -8,13 +8,13 @@ use aizuchi_fakes::discord::id::{ChannelId, GuildId, MessageId, UserId};
 use aizuchi_fakes::discord::journal::RecordedPost;
 use aizuchi_fakes::discord::message::NewFakeMessage;
 use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
+use aizuchi_harness::providers::{Server, ServerLimits};
 use jiff::SignedDuration;
 use tokio_util::sync::DropGuard;
 
 use crate::discord::bodies::are_valid;
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 /// The opcodes by which a bot starts and resumes a session.
 pub const IDENTIFY: u64 = 2;

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::inbox::channel_cache::ChannelCache;
-use aizuchi_core::inbox::in_flight::InFlight;
-use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
-use aizuchi_core::metrics::Metrics;
-use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_agent::inbox::channel_cache::ChannelCache;
+use aizuchi_agent::inbox::in_flight::InFlight;
+use aizuchi_agent::inbox::{Inbox, Redaction, WaitSettings};
+use aizuchi_agent::metrics::Metrics;
 use aizuchi_discord::DiscordPlatform;
 use aizuchi_discord::identity::{fetch_identity, guild_workspace, resolve_identity};
 use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadPolicy, ThreadSettings};
@@ -31,6 +29,8 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, PlatformError};
+use aizuchi_platform::PlatformDeps;
+use aizuchi_store::volatile::VolatileStore;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;

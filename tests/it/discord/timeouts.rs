@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::inbox::Inbox;
-use aizuchi_core::platform::PlatformDeps;
+use aizuchi_agent::inbox::Inbox;
 use aizuchi_discord::DiscordPlatform;
 use aizuchi_discord::identity::fetch_identity;
 use aizuchi_discord::settings::{DiscordSettings, DiscordTimeouts, ThreadSettings};
@@ -20,6 +19,7 @@ use aizuchi_harness::test_platform::TestPlatform;
 use aizuchi_harness::test_store::TestStore;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_platform::PlatformDeps;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;

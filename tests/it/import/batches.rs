@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_harness::fixtures::{self, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -20,6 +18,8 @@ use aizuchi_import::{ImportData, ImportReport};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, UserId, WorkspaceId,
 };
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

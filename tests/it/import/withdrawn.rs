@@ -1,7 +1,5 @@
 //! What was remembered of messages that were withdrawn here since is not brought back by an export from before.
 
-use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::order::Order;
 use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -9,6 +7,8 @@ use aizuchi_import::{ImportData, ImportReport, ImportedMemo, ImportedMemory};
 use aizuchi_model::chat::{ChannelId, MessageId, UserId, Visibility};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
+use aizuchi_store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_store::order::Order;
 use futures_util::stream;
 use jiff::Timestamp;
 use jiff::civil::{Date, date};

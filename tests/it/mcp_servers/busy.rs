@@ -4,7 +4,7 @@
 use aizuchi::config::mcp::McpServerConfig;
 use aizuchi::config::secret::Secret;
 use aizuchi::config::values::BoundedInteger;
-use aizuchi_core::external_tools::ExternalToolError;
+use aizuchi_agent::external_tools::ExternalToolError;
 use futures_util::future::join;
 
 use crate::mcp_servers::{POLL_INTERVAL, Running};

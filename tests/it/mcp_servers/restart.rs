@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aizuchi::config::mcp::McpServerConfig;
 use aizuchi::config::values::{BoundedInteger, WebUrl};
-use aizuchi_core::external_tools::ExternalToolError;
+use aizuchi_agent::external_tools::ExternalToolError;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};

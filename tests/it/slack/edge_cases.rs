@@ -4,11 +4,11 @@
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings};
+use aizuchi_harness::net::http;
+use aizuchi_harness::providers::ProviderResponse;
 use serde_json::{Value, json};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::net::http;
-use aizuchi_harness::providers::ProviderResponse;
 
 /// Slack allows an app ten sockets in total. A connection beyond the limit waits, and the others keep receiving events.
 #[tokio::test]

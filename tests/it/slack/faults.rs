@@ -6,10 +6,10 @@ use aizuchi_fakes::slack::driver::{AfterDisconnect, DisconnectReason};
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_harness::providers::ProviderResponse;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::providers::ProviderResponse;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 

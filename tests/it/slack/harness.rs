@@ -8,11 +8,11 @@ use aizuchi_fakes::slack::journal::RecordedPost;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings, serve};
+use aizuchi_harness::providers::{Server, ServerLimits};
 use tokio_util::sync::DropGuard;
 
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
-use aizuchi_harness::providers::{Server, ServerLimits};
 
 pub struct SlackHarness {
     pub slack: Arc<FakeSlack>,

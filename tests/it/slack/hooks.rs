@@ -1,5 +1,6 @@
 //! Slack's webhooks: signatures are checked, and an event is acknowledged after it is stored.
 
+use aizuchi_harness::net::http;
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +8,6 @@ use sha2::Sha256;
 
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
-use aizuchi_harness::net::http;
 
 const SECRET: &str = "8f742231b10e8888abcd99";
 

@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::OutboxItem;
 use aizuchi_model::platform::Platform as _;
+use aizuchi_store::query::{MessageQuery, MessageRange};
 use jiff::{SignedDuration, Timestamp};
 use regex::Regex;
 use serde_json::{Value, json};

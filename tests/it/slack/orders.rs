@@ -1,10 +1,10 @@
 //! Commands in Slack, and the announcement when the bot joins a channel.
 
-use aizuchi_core::store::order::Order;
 use aizuchi_fakes::fault::Fault;
 use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_model::chat::{ChannelId, Visibility};
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_store::order::Order;
 use serde_json::Value;
 
 use crate::slack::harness::SlackHarness;

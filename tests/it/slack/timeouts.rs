@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::inbox::Inbox;
-use aizuchi_core::platform::PlatformDeps;
+use aizuchi_agent::inbox::Inbox;
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::channel::ChannelKind;
 use aizuchi_fakes::slack::delivery::ConnectBehavior;
@@ -23,6 +22,7 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, PlatformError};
+use aizuchi_platform::PlatformDeps;
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::identity::fetch_identity;
 use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};

@@ -9,7 +9,7 @@ fn the_architecture_has_each_module_once_in_reading_order() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     assert!(text.lines().count() <= 120, "ARCHITECTURE.md has {} lines", text.lines().count());
     for (heading, package) in [
-        ("\n## Modules of the core", root().join("crates/aizuchi-core")),
+        ("\n## Modules of the core", root().join("crates/aizuchi-agent")),
         ("\n## Modules of the program", root().to_owned()),
     ] {
         assert_eq!(modules_below(&text, heading), order(&package), "{heading}");

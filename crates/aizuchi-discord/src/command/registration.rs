@@ -1,11 +1,11 @@
 //! The subcommands of `/aizuchi`, and the command text for each, as a user would write it in a channel. The core parses
 //! the commands themselves.
 
-use aizuchi_core::command::{Command, MuteScope};
-use aizuchi_core::platform::slash_command::SlashCommands;
+use aizuchi_actions::{Command, MuteScope};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::discord;
+use aizuchi_platform::slash_command::SlashCommands;
 use serde_json::{Value, json};
 use twilight_model::application::command::{CommandOptionType, CommandType};
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use aizuchi_core::platform::backfill::{StoredById, stored_messages_since};
-use aizuchi_core::platform::deletion_check::DeletionCheck;
-use aizuchi_core::platform::missed_deletions::Suspects;
-use aizuchi_core::store::StoreError;
 use aizuchi_model::chat::{Arrival, ChannelId, Message, MessageId};
+use aizuchi_platform::backfill::{StoredById, stored_messages_since};
+use aizuchi_platform::deletion_check::DeletionCheck;
+use aizuchi_platform::missed_deletions::Suspects;
+use aizuchi_store::StoreError;
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::warn;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_core::store::stored_message::ReactionGroup;
 use aizuchi_model::chat::{AuthorKind, ReactionChange, UserId};
+use aizuchi_store::stored_message::ReactionGroup;
 use serde_json::Value;
 
 use crate::DiscordPlatform;

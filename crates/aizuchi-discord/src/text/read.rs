@@ -1,8 +1,8 @@
 //! Converts Discord's markup to the text that users see, with its mentions. Bold, code, spoilers and other styles are
 //! kept, because models know them.
 
-use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
+use aizuchi_platform::parsed_text::{ParsedText, normalize_text};
 use jiff::Timestamp;
 
 use crate::text::{NameLookup, RoleName, is_id};

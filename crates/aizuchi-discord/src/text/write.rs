@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use aizuchi_core::platform::parsed_text::normalize_text;
-use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 use aizuchi_model::chat::UserId;
 use aizuchi_model::outgoing::urls::without_urls;
 use aizuchi_model::split::utf16_length;
 use aizuchi_model::table;
+use aizuchi_platform::parsed_text::normalize_text;
+use aizuchi_platform::user_names::{TextOrMention, split_mentions};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::text::code::{CodePart, is_all_code};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aizuchi_fakes::discord::channel::NewChannel;
 use aizuchi_fakes::discord::id::{ChannelId, GuildId, UserId};
 use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
+use aizuchi_harness::net::http;
 use futures_util::{SinkExt, StreamExt};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -14,8 +15,6 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::gateway::Intents;
-
-use aizuchi_harness::net::http;
 
 mod gateway;
 mod messages;

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility};
+use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::query::{MessageQuery, MessageRange};
 
 use crate::ImportData;
 use crate::kotonoha::dump::ID_PREFIX;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_model::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
     User, UserId, Visibility, to_single_line,
@@ -11,6 +10,7 @@ use aizuchi_model::chat::{
 use aizuchi_model::clock::truncate_to_millisecond;
 use aizuchi_model::memo::{self, Memo, MemoError};
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, date_in_zone};
+use aizuchi_platform::parsed_text::ParsedText;
 use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::read as mrkdwn;
 use jiff::civil::Date;

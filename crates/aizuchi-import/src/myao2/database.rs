@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use aizuchi_core::store::StoreError;
-use aizuchi_core::store::database::connection::{Connection, Row, query};
-use aizuchi_core::store::database::rows;
-use aizuchi_core::store::sqlite::myao2;
 use aizuchi_model::clock::truncate_to_millisecond;
+use aizuchi_store::StoreError;
+use aizuchi_store::database::connection::{Connection, Row, query};
+use aizuchi_store::database::rows;
+use aizuchi_store::sqlite::myao2;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use jiff::Timestamp;

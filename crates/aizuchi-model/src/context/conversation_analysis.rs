@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use aizuchi_structure::Uptake;
+use aizuchi_structure::calls::Since;
+use aizuchi_structure::cues::Cues;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
 use crate::context::message_structure::{MessageStructure, passes_question_on};
-use aizuchi_structure::Uptake;
-use aizuchi_structure::calls::Since;
-use aizuchi_structure::cues::Cues;
 
 mod wrong_answers;
 

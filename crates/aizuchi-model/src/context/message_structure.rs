@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
+use aizuchi_structure::cues::Cues;
+use aizuchi_structure::links::WINDOW;
+use aizuchi_structure::names::NameIndex;
+use aizuchi_structure::utterance::Utterance;
+use aizuchi_structure::{ConversationStructure, FittedModels};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -10,11 +15,6 @@ use crate::chat::{AuthorKind, ConversationId, Mention, Message, MessageId, UserI
 use crate::context::Context;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::readings::Readings;
-use aizuchi_structure::cues::Cues;
-use aizuchi_structure::links::WINDOW;
-use aizuchi_structure::names::NameIndex;
-use aizuchi_structure::utterance::Utterance;
-use aizuchi_structure::{ConversationStructure, FittedModels};
 
 mod call;
 

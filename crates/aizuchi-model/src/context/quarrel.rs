@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_structure::cues::Cues;
+
 use crate::chat::{Message, UserId};
 use crate::context::Context;
 use crate::context::conversation_analysis::OpenState;
 use crate::context::message_structure::MessageStructure;
 use crate::context::seen_revision::SeenRevision;
-use aizuchi_structure::cues::Cues;
 
 /// The people in a quarrel are the authors of this many messages up to the verdict.
 const QUARREL_MESSAGES: usize = 6;

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use aizuchi_structure::utterance::Reading;
+use parking_lot::Mutex;
 
 const MAX_READINGS: usize = 2048;
 /// The maximum length of a text that is cached. Longer ones are rare.

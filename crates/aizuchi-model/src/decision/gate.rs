@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_structure::agreement::is_plain_agreement;
+use aizuchi_structure::cues::Cues;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -18,8 +20,6 @@ use crate::context::state::ConversationState;
 use crate::context::{BudgetUsage, Context};
 use crate::decision::limit::Limit;
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
-use aizuchi_structure::agreement::is_plain_agreement;
-use aizuchi_structure::cues::Cues;
 
 #[derive(
     Clone,

@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
+use aizuchi_structure::cues::Cues;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::ChannelId;
 use crate::decision::DecisionId;
 use crate::decision::mark::Mark;
-use aizuchi_structure::cues::Cues;
 
 /// Replies to a post are looked for within this time.
 pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
@@ -311,11 +311,12 @@ fn plain(emoji: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use WelcomeReason::{
         Answered, Deleted, Died, Disliked, Liked, Marked, NobodyAnswered, NothingAsked, Noticed,
         PersonAnswered, PersonAnsweredLate, Thanked, ToldToStop, WentOn,
     };
+
+    use super::*;
 
     fn post(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
         let reply = |(is_to_it, text): &(bool, &str)| UserResponse {

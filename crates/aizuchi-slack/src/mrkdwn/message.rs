@@ -1,8 +1,8 @@
 //! Reads a whole message: its text, or its blocks and attachments if it has no text. Parts of an unexpected shape are
 //! skipped.
 
-use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_model::chat::{ChannelId, Mention, MessageId, QuotedMessage, UserId};
+use aizuchi_platform::parsed_text::ParsedText;
 use serde_json::Value;
 
 use crate::from_slack::{parse_id, parse_ts};

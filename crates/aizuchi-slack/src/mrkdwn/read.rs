@@ -1,8 +1,8 @@
 //! Converts mrkdwn to plain text and collects its mentions. Keeps the marks for bold text, code and other styles.
 
-use aizuchi_core::platform::emoji_names;
-use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
+use aizuchi_platform::emoji_names;
+use aizuchi_platform::parsed_text::{ParsedText, normalize_text};
 
 use crate::mrkdwn::{NameLookup, is_id};
 

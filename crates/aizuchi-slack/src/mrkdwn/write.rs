@@ -3,11 +3,11 @@
 
 mod buffer;
 
-use aizuchi_core::platform::parsed_text::normalize_text;
-use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 use aizuchi_model::chat::{UserId, is_invisible, to_single_line};
 use aizuchi_model::emphasis::{has_emphasis_marks, mark_emphasis, restore_asterisks, to_events};
 use aizuchi_model::table;
+use aizuchi_platform::parsed_text::normalize_text;
+use aizuchi_platform::user_names::{TextOrMention, split_mentions};
 use buffer::{Container, MrkdwnBuffer};
 use pulldown_cmark::{
     Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use aizuchi_core::metrics::labels::MalformedInput;
+use aizuchi_agent::metrics::labels::MalformedInput;
 use aizuchi_http::json::parse_json;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream, StreamExt};

@@ -1,6 +1,6 @@
 //! Splits a prompt at its headings, so that it can be read.
 
-use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_llm::prompt::tokens::estimate;
 
 /// A section of a prompt.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_store::figures::Day;
+
 use crate::web::figures::calendar;
 use crate::web::figures::tally::Figures;
-use aizuchi_core::store::figures::Day;
 
 /// The height of a chart, in the units of its drawing.
 const HEIGHT: f64 = 100.0;

@@ -1,11 +1,11 @@
 //! What two personas would have done, moment by moment.
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::stored_message::StoredMessage;
 
 use crate::shadow::persona_trial::{
     Performance, PersonaTrial, PersonaTrialResult, TrialOutcome, TriedMoment,

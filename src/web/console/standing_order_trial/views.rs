@@ -1,11 +1,11 @@
 //! What an order would have changed, as this visitor may read it.
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::Judgment;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::stored_message::StoredMessage;
 
 use crate::shadow::standing_order_trial::{
     DAYS, MOST_CALLS, MomentEffect, StandingOrderMoment, StandingOrderTrialResult,

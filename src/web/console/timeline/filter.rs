@@ -1,11 +1,11 @@
 //! The filter of a timeline, parsed from the query string.
 
-use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, User, Visibility};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::query::{DecisionFilter, MessageFilter};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;

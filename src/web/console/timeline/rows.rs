@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_core::store::query::{DecisionQuery, FilteredMessages, MessageFilter};
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, UserId};
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{AttemptResult, Decision, DecisionId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts;
+use aizuchi_store::query::{DecisionQuery, FilteredMessages, MessageFilter};
+use aizuchi_store::stored_message::StoredMessage;
 
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};

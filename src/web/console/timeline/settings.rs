@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_core::command::settings::{source_text, value_text};
+use aizuchi_actions::settings::{source_text, value_text};
 use aizuchi_model::chat::{Channel, MessageId, UserId, Visibility, to_single_line};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;

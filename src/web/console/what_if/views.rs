@@ -1,9 +1,9 @@
 //! What the settings would change, as far as this visitor may read it.
 
-use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_model::chat::{Channel, MessageId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::stored_message::StoredMessage;
 use jiff::tz::TimeZone;
 
 use crate::replay::moments::Reason;

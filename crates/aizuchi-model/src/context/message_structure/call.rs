@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
-use crate::context::message_structure::{LIKELY, MessageStructure};
 use aizuchi_structure::SOLVED_CONTENT;
 use aizuchi_structure::calls::Since;
 use aizuchi_structure::cues::Cues;
+use jiff::SignedDuration;
+
+use crate::context::message_structure::{LIKELY, MessageStructure};
 
 /// Below these log odds a message surely calls for no word (`docs/internals/eval.md` has the figures): one that names nobody
 /// among few users, one that names nobody and has no reply, and any other. Japanese ones are weighed from less recorded

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_structure::cues::Cues;
 use jiff::Timestamp;
 
 use crate::chat::{AuthorKind, Message, UserId};
@@ -11,7 +12,6 @@ use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
 use crate::decision::gate::GateInput;
-use aizuchi_structure::cues::Cues;
 
 /// The version of the features. Moments of another version are not used for training.
 pub const VERSION: u32 = 1;

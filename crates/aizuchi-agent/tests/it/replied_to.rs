@@ -1,0 +1,101 @@
+//! What a message replies to, according to the platform, stands beside it in the prompts, also where it is older than
+//! the rest of the context.
+
+use aizuchi_agent::inbox::Delivery;
+use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_model::chat::{Arrival, Heard, MessageId, UserId, Visibility};
+use aizuchi_store::order::Order;
+
+const WORDS: &str = "the “fern” hides the spare key";
+
+/// Returns the prompt of an answer to Bob, who replies to Alice after so many lines by others. Before that, this happens
+/// to Alice's line.
+async fn asked(
+    store: TestStore,
+    lines: usize,
+    meanwhile: impl AsyncFn(&Harness, MessageId),
+) -> String {
+    let harness = Harness::new(store).await;
+    asked_by(&harness, lines, meanwhile).await
+}
+
+async fn asked_by(
+    harness: &Harness,
+    lines: usize,
+    meanwhile: impl AsyncFn(&Harness, MessageId),
+) -> String {
+    let parent = harness.says("alice", WORDS).await;
+    for line in 0..lines {
+        harness.pass(2).await;
+        harness.says(["carol", "dan"][line % 2], "one more crate of plums came in").await;
+    }
+    harness.pass(600).await;
+    meanwhile(harness, parent.clone()).await;
+    let asking = "@Aizuchi is this still so?";
+    let asking = message(top_level("garden"), "asking", harness.clock.now(), "bob", asking);
+    let heard = Heard::Message(asking, Arrival::Live);
+    harness.inbox.deliver(Delivery { reply_to: Some(parent), ..heard.into() }).await.unwrap();
+    harness.pass(60).await;
+    harness.mind.prompt_texts(PromptVerb::Reply).last().unwrap().clone()
+}
+
+async fn nothing(_: &Harness, _: MessageId) {}
+
+#[tokio::test]
+async fn a_reply_is_shown_with_what_it_replies_to() {
+    on_every_store(async |store| {
+        let prompt = asked(store, 100, nothing).await;
+        let told = "**(in reply to 2027-01-15 08:00:00 alice: “the 'fern' hides the spare key”)**\n@Aizuchi is";
+        assert!(prompt.contains(told), "{prompt}");
+    })
+    .await;
+    on_every_store(async |store| {
+        let prompt = asked(store, 3, nothing).await;
+        let told = "**(in reply to 2027-01-15 08:00:00 alice)**\n@Aizuchi is";
+        assert!(prompt.contains(told), "{prompt}");
+    })
+    .await;
+    on_every_store(async |store| {
+        let prompt = asked(store, 0, nothing).await;
+        assert!(!prompt.contains("in reply to"), "{prompt}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_deleted_or_whose_author_has_opted_out_is_not_shown_beside_a_reply() {
+    on_every_store(async |store| {
+        let delete = async |harness: &Harness, parent| harness.deletes(&parent).await;
+        let prompt = asked(store, 100, delete).await;
+        assert!(!prompt.contains("spare key"), "{prompt}");
+    })
+    .await;
+    on_every_store(async |store| {
+        let opt_out = async |harness: &Harness, _| {
+            let user = UserId::new("u-alice");
+            harness.order(Order::OptOut { workspace: workspace(), user }).await;
+        };
+        let prompt = asked(store, 100, opt_out).await;
+        assert!(!prompt.contains("spare key"), "{prompt}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_private_when_it_was_written_is_not_shown_beside_a_reply() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let turn = async |harness: &Harness, visibility| {
+            let garden = Heard::Channel(new_channel("garden", visibility));
+            harness.inbox.hear(garden).await.unwrap();
+        };
+        turn(&harness, Visibility::Private).await;
+        let open = async |harness: &Harness, _| turn(harness, Visibility::Public).await;
+        let prompt = asked_by(&harness, 100, open).await;
+        assert!(!prompt.contains("spare key"), "{prompt}");
+    })
+    .await;
+}

@@ -1,0 +1,172 @@
+//! Parses a response: its text, its tool calls and its usage.
+
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
+use genai::chat::{ChatResponse, StopReason};
+use serde::de::IgnoredAny;
+
+use crate::LlmResponse;
+use crate::markup::{AnswerForm, NoAnswer, said_in};
+use crate::prompt::Prompt;
+use crate::prompt::tokens::estimate;
+use crate::prompt::tool::ToolCall;
+use crate::provider::allowance::Allowance;
+use crate::provider::error::{CallError, DECLINED};
+use crate::provider::usage::{complete_usage, reported_thinking};
+
+/// The maximum length of an answer. A longer text cannot be a chat message.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+/// Shows users that a text was cut off.
+const ELLIPSIS: &str = "…";
+
+/// A response with the usage that it reports.
+pub struct ReportedResponse {
+    pub response: ChatResponse,
+    pub reported: Usage,
+}
+
+/// Returns the text of a response with these tool calls, if any of it is usable.
+pub fn parse_response(
+    ReportedResponse { response, reported }: ReportedResponse,
+    calls: Vec<ToolCall>,
+    prompt: &Prompt,
+    allowance: &Allowance,
+) -> Result<LlmResponse, CallError> {
+    let lines = calls.iter().map(ToolCall::to_line);
+    let output = response.reasoning_content.iter().cloned();
+    let output = output.chain(response.content.texts().into_iter().map(str::to_owned)).chain(lines);
+    let output = output.collect::<Vec<_>>().join("\n");
+    let usage = complete_usage(reported, prompt.total_tokens(), &output);
+    let unusable = |why: String| Err(CallError::Unusable { why, usage });
+    let raw = response.captured_raw_body.as_ref();
+    let refusal = raw.and_then(|body| body.pointer("/choices/0/message/refusal"));
+    let has_refused = refusal.is_some_and(|refusal| !refusal.is_null());
+    if has_refused || matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {
+        return unusable(DECLINED.to_owned());
+    }
+    let has_thought = has_thought(&response);
+    let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
+    let mut text = response.content.into_joined_texts().unwrap_or_default();
+    let call_bytes: usize = calls.iter().map(|call| call.to_line().len()).sum();
+    if text.len() + call_bytes > MAX_ANSWER_BYTES {
+        return unusable(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
+    }
+    // Some models put their answer next to the tool calls and send nothing after the results.
+    if !calls.is_empty() || (text.trim().is_empty() && prompt.has_said()) {
+        return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
+    }
+    if was_cut && !has_answer(&text, prompt) {
+        let used = allowance.total(prompt.max_tokens);
+        if !has_thought && !has_thought_aloud(&text) && !allowance.has_room_to_think() {
+            return unusable(format!(
+                "its answer was cut off by the limit of {used} tokens before it was complete"
+            ));
+        }
+        return Err(cut_off(used, allowance, usage));
+    }
+    if text.trim().is_empty() {
+        let why = "its answer is empty".to_owned();
+        let problem = ModelProblem::Garbled;
+        return Err(CallError::Retryable { problem, why, retry_after: None, usage });
+    }
+    // The provider's limit includes thinking, so the answer's length must be limited here.
+    let is_ours_to_limit = allowance.has_room_to_think() && prompt.schema().is_none();
+    let max_tokens = allowance.answer(prompt.max_tokens);
+    if was_cut || is_ours_to_limit {
+        let mut said = said_in(&text, AnswerForm::of(prompt)).unwrap_or_else(|_| text.clone());
+        if was_cut || shorten(&mut said, max_tokens.into()) {
+            text = said + ELLIPSIS;
+        }
+    }
+    Ok(LlmResponse::new(text, usage))
+}
+
+/// Whether a truncated text is usable: the beginning of a text is, that of JSON is not.
+fn has_answer(text: &str, prompt: &Prompt) -> bool {
+    if said_in(text, AnswerForm::of(prompt)) == Err(NoAnswer::Markup) {
+        return false;
+    }
+    let is_whole = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok();
+    let json = text.find('{').and_then(|begin| text.get(begin..=text.rfind('}')?));
+    prompt.schema().is_none() || json.is_some_and(is_whole)
+}
+
+/// Whether a response contains thinking, or reports its length.
+fn has_thought(response: &ChatResponse) -> bool {
+    let is_shown = response.reasoning_content.as_ref().is_some_and(|it| !it.trim().is_empty());
+    let raw = response.captured_raw_body.as_ref();
+    is_shown || raw.is_some_and(|body| reported_thinking(body) > 0)
+}
+
+/// Whether a text without an answer shows that the model has thought: it is empty, or nothing but thinking.
+fn has_thought_aloud(text: &str) -> bool {
+    said_in(text, AnswerForm::Json) == Err(NoAnswer::Markup)
+}
+
+/// The model used up its tokens before it answered, and has thought. If it had no additional tokens for thinking,
+/// the limit is raised and the call retried.
+fn cut_off(used: u32, allowance: &Allowance, usage: Usage) -> CallError {
+    let why = format!("its answer was cut off by the limit of {used} tokens");
+    match allowance.allow_thinking() {
+        Some(more) => CallError::Retryable {
+            problem: ModelProblem::Garbled,
+            why: format!("{why}; it seems to think, and is allowed {more} more from now on"),
+            retry_after: None,
+            usage,
+        },
+        None => CallError::Unusable {
+            why: format!(
+                "{why}, thinking included; params.thinking_tokens allows it more, and \
+                 params.reasoning_effort makes it think less"
+            ),
+            usage,
+        },
+    }
+}
+
+/// Cuts a text that is clearly too long. Returns whether it did.
+fn shorten(text: &mut String, max_tokens: u64) -> bool {
+    // Estimates tend to be too high.
+    if estimate(text) <= max_tokens.saturating_mul(5) / 4 {
+        return false;
+    }
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let kept = ends.partition_point(|end| estimate(&text[..*end]) <= max_tokens);
+    text.truncate(ends.get(kept.saturating_sub(1)).copied().unwrap_or(0));
+    text.truncate(text.trim_end().len());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_text_and_an_open_thought_tell_of_thinking() {
+        for (text, expected) in [
+            ("", true),
+            (" \n", true),
+            ("<think>Well", true),
+            ("\n<think>Well", true),
+            ("{\"should_respond\": tr", false),
+            ("I think", false),
+        ] {
+            assert_eq!(has_thought_aloud(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_text_that_is_clearly_longer_is_cut() {
+        for (text, max_tokens, expected) in [
+            ("one two three four", 4, None),
+            ("one two three four five six", 4, Some("one two three four")),
+            ("ねこがすき、いぬもすき", 4, Some("ねこがす")),
+            ("", 0, None),
+        ] {
+            let mut cut = text.to_owned();
+            let is_cut = shorten(&mut cut, max_tokens);
+            assert_eq!((is_cut, &*cut), (expected.is_some(), expected.unwrap_or(text)));
+            assert!(!is_cut || estimate(&cut) <= max_tokens, "{cut}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Asks the keeper of a channel, in a private chat with buttons, whether to post what the persona would say unasked,
+//! whether it may post there without approval, and whether a tool that may write is to be called. Once a question is
+//! decided or expires, it is replaced by its outcome. Keepers who want it also receive a weekly note.
+
+mod answer;
+pub mod edit;
+pub mod history_scan;
+mod record;
+mod request;
+mod questions;
+pub mod week;
+pub mod weekly_note;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aizuchi_agent::inbox::Inbox;
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::decision::consent::{ConsentChoice, ConsentId};
+use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOfferId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::platform::PlatformError;
+use aizuchi_model::texts;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::spoken_language::SpokenLanguage;
+use aizuchi_store::weekly_notes::WeeklyNotes;
+use aizuchi_store::{Cursors, StoreError};
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use tracing::warn;
+
+use crate::keeper::edit::EditForm;
+use crate::keeper::record::QuestionRecord;
+use crate::keeper::request::KeeperRequestKind;
+use crate::keeper::weekly_note::SentWeeks;
+
+/// A platform that can ask a user something in a private chat.
+#[async_trait]
+pub trait KeeperChat: Send + Sync {
+    /// Returns the workspaces that it currently serves.
+    fn workspaces(&self) -> Vec<WorkspaceId>;
+
+    async fn ask(
+        &self,
+        keeper: &UserId,
+        question: &KeeperQuestion,
+    ) -> Result<QuestionPlace, PlatformError>;
+
+    /// Returns the place of an unsettled question that the keeper was asked since then, if it exists. Returns `Refused`
+    /// if that cannot be determined.
+    async fn find_question(
+        &self,
+        keeper: &UserId,
+        workspace: &WorkspaceId,
+        subject: QuestionSubject,
+        since: Timestamp,
+    ) -> Result<Option<QuestionPlace>, PlatformError>;
+
+    /// Replaces a question, and its buttons, by a text. Idempotent.
+    async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
+
+    /// Sends a keeper a text in Markdown. The key is sent along with the message, which is not stored.
+    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
+
+    /// Whether a message with this key, sent since then, is in the keeper's private chat. Returns `Refused` if that
+    /// cannot be determined.
+    async fn is_notified(
+        &self,
+        keeper: &UserId,
+        key: &str,
+        since: Timestamp,
+    ) -> Result<bool, PlatformError>;
+
+    /// Returns the time after which a question or a message that was sent can no longer appear.
+    fn delivery_timeout(&self) -> SignedDuration;
+
+    /// Whether the missed messages of a conversation have been read.
+    fn has_caught_up(&self, conversation: &ConversationId) -> bool;
+
+    /// Returns a link to a message on the platform, if it is known, without any call.
+    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeeperQuestion {
+    pub workspace: WorkspaceId,
+    pub subject: QuestionSubject,
+    pub heading: String,
+    /// The text that would be posted or sent, in Markdown as models write it.
+    pub draft: String,
+    /// The reason, and where to read the rest if this is not all.
+    pub note: String,
+    /// The buttons with their labels.
+    pub buttons: Vec<(KeeperButton, &'static str)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionSubject {
+    Proposal(ProposalId),
+    Call(ConsentId),
+    Trust(TrustOfferId),
+}
+
+impl QuestionSubject {
+    /// Returns the key by which the platform identifies the question.
+    pub fn key(self) -> String {
+        match self {
+            QuestionSubject::Proposal(id) => id.to_string(),
+            QuestionSubject::Call(id) => format!("call-{id}"),
+            QuestionSubject::Trust(id) => format!("trust-{id}"),
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<Self> {
+        Some(match key.split_once('-') {
+            Some(("call", id)) => QuestionSubject::Call(ConsentId(id.parse().ok()?)),
+            Some(("trust", id)) => QuestionSubject::Trust(TrustOfferId(id.parse().ok()?)),
+            Some(_) | None => QuestionSubject::Proposal(ProposalId(key.parse().ok()?)),
+        })
+    }
+}
+
+/// The place of a question: a message of a private chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionPlace {
+    pub channel: ChannelId,
+    pub message: MessageId,
+}
+
+/// A button below a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum KeeperButton {
+    Say,
+    /// Opens a form in which the keeper can edit the text.
+    Edit,
+    NotNow,
+    Never,
+    AllowOnce,
+    Refuse,
+    /// Post without approval from now on.
+    ByItself,
+    NotYet,
+}
+
+/// The choice that a button stands for.
+enum ButtonChoice {
+    Proposal(ProposalChoice),
+    /// Decides nothing yet; submitting the form does.
+    Form,
+    Call(ConsentChoice),
+    Trust(TrustChoice),
+}
+
+impl KeeperButton {
+    pub const ALL: [Self; 8] = [
+        KeeperButton::Say,
+        KeeperButton::Edit,
+        KeeperButton::NotNow,
+        KeeperButton::Never,
+        KeeperButton::AllowOnce,
+        KeeperButton::Refuse,
+        KeeperButton::ByItself,
+        KeeperButton::NotYet,
+    ];
+
+    /// Returns the name by which the platform identifies the button.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|button| button.name() == name)
+    }
+
+    fn label(self, language: Language) -> &'static str {
+        match self {
+            KeeperButton::Say => texts::console::say_it(language),
+            KeeperButton::Edit => texts::keeper::edit(language),
+            KeeperButton::NotNow => texts::console::not_now(language),
+            KeeperButton::Never => texts::console::never_like_this(language),
+            KeeperButton::AllowOnce => texts::consents::allow_once(language),
+            KeeperButton::Refuse => texts::consents::refuse(language),
+            KeeperButton::ByItself => texts::trust::by_itself(language),
+            KeeperButton::NotYet => texts::trust::not_yet(language),
+        }
+    }
+
+    fn choice(self) -> ButtonChoice {
+        match self {
+            KeeperButton::Say => ButtonChoice::Proposal(ProposalChoice::SayIt),
+            KeeperButton::Edit => ButtonChoice::Form,
+            KeeperButton::NotNow => ButtonChoice::Proposal(ProposalChoice::NotNow),
+            KeeperButton::Never => ButtonChoice::Proposal(ProposalChoice::NeverLikeThis),
+            KeeperButton::AllowOnce => ButtonChoice::Call(ConsentChoice::AllowOnce),
+            KeeperButton::Refuse => ButtonChoice::Call(ConsentChoice::Refuse),
+            KeeperButton::ByItself => ButtonChoice::Trust(TrustChoice::ByItself),
+            KeeperButton::NotYet => ButtonChoice::Trust(TrustChoice::NotYet),
+        }
+    }
+}
+
+/// A click on a button.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Click {
+    pub workspace: WorkspaceId,
+    pub subject: QuestionSubject,
+    pub user: UserId,
+    pub button: KeeperButton,
+}
+
+/// The platform's response to a click.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClickAnswer {
+    /// The question is replaced, which is the answer.
+    Settles,
+    /// The user who clicked is told this.
+    Tell(&'static str),
+    /// The user gets a form to fill in.
+    Open(EditForm),
+}
+
+/// Asks the keepers of a platform, and handles their answers.
+pub struct Keepers {
+    pub inbox: Arc<Inbox>,
+    pub archive: Arc<dyn Archive>,
+    /// Where it is recorded which questions were asked.
+    pub cursors: Arc<dyn Cursors>,
+    pub weekly_notes: Arc<dyn WeeklyNotes>,
+    pub language: Language,
+    /// The users' time zone.
+    pub zone: TimeZone,
+    /// The currency of all prices.
+    pub currency: Arc<str>,
+    pub lengths: KeeperLengths,
+}
+
+/// The maximum lengths of texts on the platform, in UTF-16 code units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeeperLengths {
+    /// A form's field.
+    pub form: usize,
+    /// A post.
+    pub post: usize,
+}
+
+/// How long changes are collected before they are looked at.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// The interval between looks without a change, since a question may expire or the platform may be reachable again.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
+/// The questions that were asked in each workspace, and the weekly notes that were sent, as far as they have been
+/// loaded.
+#[derive(Debug, Default)]
+pub struct QuestionRecords {
+    questions: HashMap<(WorkspaceId, KeeperRequestKind), QuestionRecord>,
+    weeks: SentWeeks,
+}
+
+impl Keepers {
+    /// Asks about new proposals and settles the others. Ends with the store.
+    pub async fn run(&self, chat: &dyn KeeperChat) {
+        let clock = &self.inbox.clock;
+        let mut revisions = self.inbox.store.revisions();
+        let mut records = QuestionRecords::default();
+        loop {
+            // Before the look: a change during it must cause another one.
+            revisions.mark_unchanged();
+            let is_done = self.look(chat, &mut records).await;
+            let has_questions = records.questions.values().any(|record| !record.asked.is_empty());
+            // Nothing can expire, so only a change in the store can give work.
+            if is_done && !has_questions && !self.has_keepers() {
+                if revisions.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            let is_sending = records.questions.values().any(QuestionRecord::is_sending);
+            let wait = match (records.weeks.has_more, is_sending) {
+                (true, _) => PAUSE,
+                // Until then, it stays unknown whether the question was asked.
+                (false, true) => chat.delivery_timeout().clamp(PAUSE, CHECK_INTERVAL),
+                (false, false) => CHECK_INTERVAL,
+            };
+            let check_at = clock.now() + wait;
+            tokio::select! {
+                changed = revisions.changed() => match changed {
+                    Ok(()) => clock.sleep_until(clock.now() + PAUSE).await,
+                    Err(_) => return,
+                },
+                () = clock.sleep_until(check_at) => {}
+            }
+        }
+    }
+
+    /// Asks about new matters, and settles decided ones. Returns whether the store could be read and written.
+    pub async fn look(&self, chat: &dyn KeeperChat, records: &mut QuestionRecords) -> bool {
+        let mut is_done = true;
+        for workspace in chat.workspaces() {
+            for kind in KeeperRequestKind::ALL {
+                if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
+                    warn!(platform = workspace.platform(), %workspace, %error, "the keepers could not be asked; trying again");
+                    // The stored state may differ from the one that was to be stored.
+                    records.questions.remove(&(workspace.clone(), kind));
+                    is_done = false;
+                }
+            }
+        }
+        self.send_weekly_notes(chat, &mut records.weeks).await && is_done
+    }
+
+    fn has_keepers(&self) -> bool {
+        self.inbox.channel_cache.rulebook().has_keeper()
+    }
+
+    fn place_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> String {
+        let name = self.inbox.channel_cache.channel_name(workspace, channel);
+        name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
+    }
+
+    /// Returns the language in which a keeper is asked about a channel.
+    async fn language_in(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Language, StoreError> {
+        let (workspace, channel) = (workspace.clone(), channel.clone());
+        let spoken = SpokenLanguage {
+            archive: &*self.archive,
+            rulebook: &self.inbox.channel_cache.rulebook(),
+            own: self.language,
+        };
+        spoken.of(&ConversationId { workspace, channel, thread: None }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buttons_have_names_of_their_own() {
+        for button in KeeperButton::ALL {
+            assert_eq!(KeeperButton::parse(button.name()), Some(button));
+        }
+        assert_eq!(KeeperButton::parse("words"), None);
+    }
+
+    #[test]
+    fn subjects_have_keys_of_their_own() {
+        let (proposal, call) =
+            (QuestionSubject::Proposal(ProposalId(7)), QuestionSubject::Call(ConsentId(7)));
+        assert_eq!((proposal.key().as_str(), call.key().as_str()), ("7", "call-7"));
+        let trust = QuestionSubject::Trust(TrustOfferId(7));
+        assert_eq!(trust.key(), "trust-7");
+        for subject in [proposal, call, trust] {
+            assert_eq!(QuestionSubject::parse(&subject.key()), Some(subject));
+        }
+        for key in ["", "call-", "call-x", "seven", "call-7-8", "trust-", "other-7"] {
+            assert_eq!(QuestionSubject::parse(key), None, "{key}");
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The port through which search, pages and export read. They use the two databases, not the volatile store.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use aizuchi_model::chat::{
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+};
+use aizuchi_model::context::links::MessageLinks;
+use aizuchi_model::decision::consent::{Consent, ConsentId};
+use aizuchi_model::decision::learned::JudgedMoment;
+use aizuchi_model::decision::mark::{DecisionMark, Mark};
+use aizuchi_model::decision::proposal::{Proposal, ProposalLabel};
+use aizuchi_model::decision::trust::TrustOffer;
+use aizuchi_model::decision::{Decision, DecisionId, ModelExchange};
+use aizuchi_model::event::DeadLetter;
+use aizuchi_model::event::step::Step;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::change::JournalEntry;
+use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::standing_order::StandingOrder;
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::figures::{
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
+};
+use crate::lost_span::LostSpan;
+use crate::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::pending_memories::PendingMemory;
+use crate::private_reads::{PrivateReadQuery, PrivateReads};
+use crate::query::{
+    ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
+};
+use crate::stored_message::StoredMessage;
+use crate::{
+    Backlog, ChannelActivity, DecisionCount, RecentCall, RefusalReason, Spending, StoreError,
+};
+
+/// The read side of the store, for pages and exports.
+#[async_trait]
+pub trait Archive: Send + Sync {
+    /// The workspaces in which anything was heard.
+    async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError>;
+
+    async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
+
+    /// Identifies this store. A new store at the same path or URL has a different id.
+    fn installation(&self) -> Arc<str>;
+
+    /// The time span lost by a restore, if this store was restored from a backup.
+    fn lost_span(&self) -> Option<LostSpan> {
+        None
+    }
+
+    /// Whether a user was forgotten after what they wrote at this time. If a platform's history holds it and it is not
+    /// stored, nothing else here tells that it must stay forgotten. What they have written since they asked is theirs
+    /// again, even if the order was carried out later.
+    async fn was_forgotten_after(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Which of these messages of a conversation are answered by posts or reactions of the persona that this store
+    /// knows only from the platform's history.
+    async fn answered_in_history(
+        &self,
+        conversation: &ConversationId,
+        messages: &[MessageId],
+    ) -> Result<BTreeSet<MessageId>, StoreError>;
+
+    async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
+
+    /// The known users among the listed ones, ordered by id.
+    async fn some_users(
+        &self,
+        workspace: &WorkspaceId,
+        ids: &BTreeSet<UserId>,
+    ) -> Result<Vec<User>, StoreError>;
+
+    /// The messages of a channel, oldest first, with tombstones for deleted ones. If more than `limit` match, the
+    /// oldest ones after the given message or time are returned, or else the newest ones.
+    async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;
+
+    /// One message, deleted or not.
+    async fn message(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Option<StoredMessage>, StoreError>;
+
+    /// The messages that carry the words of a deleted one.
+    async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError>;
+
+    /// The newest messages of a channel that match a filter, oldest first.
+    async fn filtered_messages(
+        &self,
+        _query: &FilteredMessages,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// Messages that arrived or changed after a revision, ordered by revision.
+    async fn messages_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError>;
+
+    /// Decisions of the ledger, oldest first.
+    async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
+
+    /// Decisions that changed after a revision, ordered by revision.
+    async fn decisions_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Decision>, StoreError>;
+
+    /// The newest `limit` judged moments of a workspace, oldest first.
+    async fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<JudgedMoment>, StoreError>;
+
+    /// The total number of judged moments.
+    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError>;
+
+    /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
+    async fn exchanges(
+        &self,
+        decision: DecisionId,
+    ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
+
+    /// The most probable parents of the listed messages of a channel, where they are known, ordered by message id.
+    async fn links(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError>;
+
+    /// The marks on the listed decisions, ordered by decision.
+    async fn marks(
+        &self,
+        workspace: &WorkspaceId,
+        decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// The decisions marked since a time, ordered by the time of the mark.
+    async fn marks_since(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError>;
+
+    /// The number of marked decisions in all workspaces, for each mark in use.
+    async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The proposals for unsolicited posts with their states at `now`, newest first.
+    async fn proposals(
+        &self,
+        query: &ProposalQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError>;
+
+    /// The proposals of all workspaces that may still be decided at `now`, newest first.
+    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError>;
+
+    /// The newest `limit` proposals of a workspace that a user has decided, newest first, with their channels.
+    async fn proposal_labels(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
+
+    /// The newest trust offer of each channel of a workspace, ordered by channel.
+    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError>;
+
+    /// The calls that need a user's consent, with their states at `now`, newest first. Calls that the persona has not
+    /// announced yet are left out.
+    async fn consents(
+        &self,
+        query: &ConsentQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError>;
+
+    /// The announced call with this id, in one workspace or in any.
+    async fn consent(
+        &self,
+        workspace: Option<&WorkspaceId>,
+        id: ConsentId,
+        now: Timestamp,
+    ) -> Result<Option<Consent>, StoreError> {
+        let before = Some(ConsentId(id.0.saturating_add(1)));
+        let query =
+            ConsentQuery { workspace: workspace.cloned(), decision: None, before, limit: 1 };
+        let newest = self.consents(&query, now).await?.pop();
+        Ok(newest.filter(|consent| consent.id == id))
+    }
+
+    /// The unsettled consents, oldest first, in their stored states.
+    async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError>;
+
+    /// The threads of a channel with a message since then, and the time of their newest message.
+    async fn threads_since(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
+
+    /// The newest matching dead letters, oldest first.
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
+
+    /// Checks that the store can be read and that the newest write succeeded.
+    async fn health(&self) -> Result<(), StoreError>;
+
+    /// The amount of pending work in all workspaces.
+    async fn backlog(&self) -> Result<Backlog, StoreError>;
+
+    /// When each channel of a workspace last had a message by others and by the persona, ordered by channel id.
+    async fn channel_activity(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<ChannelActivity>, StoreError>;
+
+    /// How the decisions of a workspace opened since a time ended, by channel and result.
+    async fn decision_counts(
+        &self,
+        _workspace: &WorkspaceId,
+        _since: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The number of messages of each channel on each day of a period, by others and by the persona.
+    async fn messages_by_day(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// How the decisions of a period ended, by day and channel.
+    async fn outcomes_by_day(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<OutcomeCount>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The model calls of a period, by day, channel, kind and model.
+    async fn calls_by_day(&self, _period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The time until the persona spoke, for each decision of a period that led to a post.
+    async fn answer_delays(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<AnswerDelay>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// Users' reactions to the persona's posts in a period, by the day of the post.
+    async fn reactions_by_day(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<ReactionCount>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// Likely questions at the top level of channels in a period that no other user followed up, neither within
+    /// [`figures::ANSWER_WINDOW`] nor in their threads, ordered by channel and time.
+    async fn open_questions(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<UnansweredQuestion>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// What happened after the persona's unsolicited posts in a period and after the silences that its judge chose, and
+    /// which proposals a user declined, ordered by decision.
+    async fn aftermaths(
+        &self,
+        _period: &WorkspacePeriod,
+    ) -> Result<Vec<ChoiceAftermath>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The days of a period whose figures include anything that arrived or changed after a revision. Model calls are
+    /// left out: they belong to the time at which they are stored.
+    async fn changed_days(
+        &self,
+        _period: &WorkspacePeriod,
+        _revision: u64,
+    ) -> Result<Vec<Day>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The newest model calls, newest first.
+    async fn recent_calls(&self, _limit: usize) -> Result<Vec<RecentCall>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The pending memory jobs of a workspace, the first due ones first.
+    async fn pending_memories(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<PendingMemory>, StoreError>;
+
+    /// The size of the database in bytes.
+    async fn size_bytes(&self) -> Result<u64, StoreError>;
+
+    /// When the newest backup was made, by any process.
+    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// The log of private channel reads, newest first.
+    async fn private_reads(
+        &self,
+        _query: &PrivateReadQuery,
+    ) -> Result<Vec<PrivateReads>, StoreError> {
+        Err(refuse_figures())
+    }
+
+    /// The newest matching entries of the journal of orders, newest first.
+    async fn order_journal(&self, query: &OrderJournalQuery)
+    -> Result<Vec<GivenOrder>, StoreError>;
+
+    /// The standing orders of a workspace in all stored versions, by number and version.
+    async fn standing_orders(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<StandingOrder>, StoreError>;
+
+    /// The conversations of a workspace that were reset, each with the time until which it was.
+    async fn resets(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError>;
+
+    /// The stored versions of a memory, oldest first. The last one is current.
+    async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
+
+    /// The memories of a channel's threads, the most recently active thread first.
+    async fn thread_memories(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        limit: usize,
+    ) -> Result<Vec<Memory>, StoreError>;
+
+    /// The memos of a workspace, highest priority first.
+    async fn all_memos(&self, workspace: &WorkspaceId)
+    -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+
+    /// The stored ones among the versions of memos that the journal names, ordered by id.
+    async fn memo_versions(
+        &self,
+        workspace: &WorkspaceId,
+        versions: &[MemoryId],
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+
+    /// The newest journaled changes to the memories and memos of a workspace or one of its channels, before a given
+    /// change, newest first.
+    async fn memory_journal(
+        &self,
+        workspace: &WorkspaceId,
+        channel: Option<&ChannelId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError>;
+
+    /// The pending steps of a workspace.
+    async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
+
+    /// The models' usage: first that of the whole workspace, then that of each channel with any, ordered by channel id.
+    async fn spending(
+        &self,
+        workspace: &WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Vec<Spending>, StoreError>;
+}
+
+/// What pages alone read, the volatile store does not have.
+fn refuse_figures() -> StoreError {
+    let why = "the volatile store has no figures for pages";
+    StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
+}
