@@ -5,8 +5,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi::replay::history::History;
-use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
@@ -15,6 +13,8 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::event::{
     Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
 };
+use aizuchi_past::replay::history::History;
+use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_store::volatile::VolatileStore;

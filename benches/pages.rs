@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use aizuchi::app::App;
-use aizuchi::config::Config;
+use aizuchi_config::Config;
 use aizuchi_harness::net::http;
 use aizuchi_store::sqlite;
 use jiff::Timestamp;

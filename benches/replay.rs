@@ -7,11 +7,11 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use aizuchi::replay::history::ChannelSource;
-use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi::replay::score::ReplayScore;
-use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_model::persona::Language;
+use aizuchi_past::replay::history::ChannelSource;
+use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
+use aizuchi_past::replay::score::ReplayScore;
+use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use serde_json::json;
 
 const WORDS: f64 = 20_000.0;

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use aizuchi::replay::history::{History, RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -15,6 +14,7 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::Disposition;
 use aizuchi_model::recall::RecallQuery;
+use aizuchi_past::replay::history::{History, RecordedChannel, RecordedMessage};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::{InboxEntry, Store, sqlite};
 use anyhow::Context as _;

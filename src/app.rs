@@ -26,6 +26,11 @@ use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::retention::Retention;
 use aizuchi_agent::runner::Runner;
 use aizuchi_agent::scheduled_backup::ScheduledBackup;
+use aizuchi_config::Config;
+use aizuchi_config::budget::describe_limits;
+use aizuchi_config::configured_models::ModelsInUse;
+use aizuchi_config::http::page_address;
+use aizuchi_config::values::Port;
 use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
@@ -34,13 +39,27 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::Rulebook;
+use aizuchi_past::shadow::chat_trial::{ChatTrial, PageOf};
+use aizuchi_past::shadow::recent_answers::RecentAnswers;
 use aizuchi_platform::PlatformDeps;
+use aizuchi_platform::demo::Demo;
 use aizuchi_platform::local::LocalRoom;
 use aizuchi_platform::local::demo_channel::DemoChannel;
 use aizuchi_platform::local::upload::UploadSettings;
 use aizuchi_platform::remote::{Account, Remotes};
 use aizuchi_store::archive::Archive;
 use aizuchi_store::{Cursors, Store};
+use aizuchi_web::Web;
+use aizuchi_web::auth::Authenticator;
+use aizuchi_web::computations::{ComputingThread, computations};
+use aizuchi_web::event_streams::EventStreams;
+use aizuchi_web::figures::day_cache::DayCache;
+use aizuchi_web::health::HealthStatus;
+use aizuchi_web::peer::TrustedProxies;
+use aizuchi_web::report_cache::ReportCache;
+use aizuchi_web::room_feed::RoomFeed;
+use aizuchi_web::server::{Server, ServerLimits};
+use aizuchi_web::sign_in_link::random_hex;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -54,26 +73,7 @@ use crate::app::agent::{build_agent, build_answers_with};
 use crate::app::connection::PlatformConnection;
 use crate::app::last_program::{link_key_cursor, page_cursor};
 use crate::app::standby::open_database;
-use crate::config::Config;
-use crate::config::budget::describe_limits;
-use crate::config::http::page_address;
-use crate::config::values::Port;
-use crate::demo::Demo;
 use crate::mcp_servers::McpServers;
-use crate::models::ModelsInUse;
-use crate::shadow::chat_trial::{ChatTrial, PageOf};
-use crate::shadow::recent_answers::RecentAnswers;
-use crate::web::auth::Authenticator;
-use crate::web::computations::{ComputingThread, computations};
-use crate::web::event_streams::EventStreams;
-use crate::web::figures::day_cache::DayCache;
-use crate::web::health::HealthStatus;
-use crate::web::peer::TrustedProxies;
-use crate::web::report_cache::ReportCache;
-use crate::web::room_feed::RoomFeed;
-use crate::web::server::{Server, ServerLimits};
-use crate::web::sign_in_link::random_hex;
-use crate::web::{self, Web};
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -165,7 +165,7 @@ impl App {
         let in_flight = Arc::new(InFlight::default());
         // The second half is random; the first is mostly the time.
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let pages = (page_address(address), web::channel_page as PageOf);
+        let pages = (page_address(address), aizuchi_web::channel_page as PageOf);
         let shadow_answers = Arc::new(RecentAnswers::new(clock.clone()));
         let trial_parts = (clock.clone(), shadow_answers.clone());
         let standing_order_trial =
@@ -389,9 +389,9 @@ impl App {
             models,
             health: health.map(|health| {
                 let has_metrics = config.health_check.metrics;
-                web::health_server(health, web.clone(), health_limits, has_metrics)
+                aizuchi_web::health_server(health, web.clone(), health_limits, has_metrics)
             }),
-            pages: web::pages_server(listener, web.clone(), page_limits),
+            pages: aizuchi_web::pages_server(listener, web.clone(), page_limits),
             writer,
             writer_stop,
             runner,

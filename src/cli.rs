@@ -49,6 +49,10 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use aizuchi_config::exposure;
+use aizuchi_config::http::page_address;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
@@ -67,10 +71,6 @@ use crate::cli::model::ModelFlag;
 use crate::cli::reload::Reload;
 use crate::cli::run::RunArgs;
 use crate::cli::traces::Traces;
-use crate::config::exposure;
-use crate::config::http::page_address;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::pdf_text;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.

@@ -15,6 +15,8 @@ use aizuchi_agent::external_tools::{
 };
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::metrics::labels::ExternalCallEnd;
+use aizuchi_config::Config;
+use aizuchi_config::mcp::McpServerConfig;
 use aizuchi_model::clock::Clock;
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -28,8 +30,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::config::Config;
-use crate::config::mcp::McpServerConfig;
 use crate::mcp_servers::connection::{ConnectError, McpConnector};
 use crate::mcp_servers::tool_list::{AllowedTool, ToolList};
 

@@ -14,6 +14,9 @@ use aizuchi_agent::agent::{self, Agent};
 use aizuchi_agent::documents::DocumentReader;
 use aizuchi_agent::external_tools::ExternalTools;
 use aizuchi_agent::metrics::Metrics;
+use aizuchi_config::Config;
+use aizuchi_config::configured_models::build_minds;
+use aizuchi_config::configured_models::prompts::load_prompts_in;
 use aizuchi_llm::prompt::tokens::TokenCorrections;
 use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
@@ -25,9 +28,6 @@ use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use tracing::warn;
 
-use crate::config::Config;
-use crate::models::build_minds;
-use crate::models::prompts::load_prompts_in;
 use crate::pdf_text::PdfProcesses;
 
 /// The agent with the minds, prompts and tools that the configuration names.

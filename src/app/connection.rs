@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_config::Config;
 use aizuchi_model::chat::{ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::event::{OutboxItem, PostedMessage};
@@ -17,8 +18,6 @@ use jiff::SignedDuration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
-
-use crate::config::Config;
 
 /// How long to wait before a platform is connected again, unless the config is reloaded. Discord resets the token of a
 /// bot that identifies itself a thousand times a day.

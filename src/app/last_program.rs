@@ -3,12 +3,11 @@
 
 use std::net::SocketAddr;
 
+use aizuchi_config::http::page_address;
 use aizuchi_model::chat::Cursor;
 use aizuchi_model::chat::local;
 use aizuchi_store::{Cursors, StoreError};
-
-use crate::config::http::page_address;
-use crate::web::sign_in_link::LINK_KEY_STREAM;
+use aizuchi_web::sign_in_link::LINK_KEY_STREAM;
 
 const PAGE_STREAM: &str = "page";
 

@@ -6,13 +6,12 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use aizuchi_web::server::Server;
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::{JoinError, JoinSet};
 use tracing::{error, info};
-
-use crate::web::server::Server;
 
 /// How long a shutdown waits for requests in flight.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use aizuchi_agent::metrics::Metrics;
+use aizuchi_config::Config;
 use aizuchi_store::database::location::OpenedDatabase;
+use aizuchi_web::peer::TrustedProxies;
+use aizuchi_web::server::ServerLimits;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::app::serving;
-use crate::config::Config;
-use crate::web;
-use crate::web::peer::TrustedProxies;
-use crate::web::server::ServerLimits;
 
 /// Opens the database as soon as no other process is active on it. Until then, the listeners answer that this process
 /// is on standby. Also returns whether it was.
@@ -35,7 +34,7 @@ pub async fn open_database(
     let mut standby = JoinSet::new();
     let proxies = TrustedProxies::new(&config.http.trusted_proxies);
     let limits = ServerLimits::pages(max_files, &proxies);
-    let server = web::standby_server(serving::share(pages)?, limits, active.clone());
+    let server = aizuchi_web::standby_server(serving::share(pages)?, limits, active.clone());
     standby.spawn(serving::serve(server));
     if let Some(health) = health {
         let limits = ServerLimits::health(max_files, &proxies);
@@ -43,7 +42,7 @@ pub async fn open_database(
         let listener = serving::share(health)?;
         let can_look = can_look.clone();
         let server =
-            web::standby_health_server(listener, limits, active.clone(), can_look, metrics);
+            aizuchi_web::standby_health_server(listener, limits, active.clone(), can_look, metrics);
         standby.spawn(serving::serve(server));
     }
     let opened = address.wait_and_open(&can_look).await;

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use crate::app::{App, serving};
-use crate::web;
 
 impl App {
     /// Runs until `stop` is cancelled. Fails if any task ends before that.
@@ -94,7 +93,7 @@ impl App {
         });
         let renewal_stop = shutdown.clone();
         tasks.spawn(async move {
-            web::renew_reports(web, renewal_stop).await;
+            aizuchi_web::renew_reports(web, renewal_stop).await;
             ("renewed reports".to_owned(), Ok(()))
         });
         let demo_stop = shutdown.clone();

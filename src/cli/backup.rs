@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer;
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
-use crate::config::source::ConfigSource;
-use crate::config::{LoadedConfig, ModelSelection};
 
 /// Write everything that Aizuchi knows into a new file.
 ///

@@ -7,6 +7,14 @@ use std::time::Duration;
 
 use aizuchi_agent::forgetter::expires_before;
 use aizuchi_agent::web_access::WebError;
+use aizuchi_config::budget::describe_limits;
+use aizuchi_config::configured_models::failure::{meant_settings, next_step};
+use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::configured_models::short_context;
+use aizuchi_config::exposure;
+use aizuchi_config::minds::ResolvedModel;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::Llm as _;
 use aizuchi_llm::provider::ProviderMind;
 use aizuchi_llm::provider::transcription::TranscriptionMind;
@@ -27,15 +35,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::app;
 use crate::cli::status::running::{self, RunningProgram, UnknownConnections};
 use crate::cli::{print, strip_control_characters};
-use crate::config::budget::describe_limits;
-use crate::config::exposure;
-use crate::config::minds::ResolvedModel;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::mcp_servers;
-use crate::models::failure::{meant_settings, next_step};
-use crate::models::prompts::load_prompts_in;
-use crate::models::short_context;
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

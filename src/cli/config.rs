@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aizuchi_config::environment::Environment;
 use aizuchi_import::kotonoha::{self, VariableSource};
 use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
-use crate::config;
-use crate::config::environment::Environment;
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -35,13 +34,13 @@ enum ConfigCommand {
 impl ConfigArgs {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            ConfigCommand::Example => print(config::EXAMPLE.trim_end())?,
+            ConfigCommand::Example => print(aizuchi_config::EXAMPLE.trim_end())?,
             ConfigCommand::FromEnv { file } => {
                 let (environment, source) = load_variables(file.as_deref())?;
                 print(&kotonoha::from_env(environment.variables(), source)?)?;
             }
             ConfigCommand::Schema => {
-                print(&serde_json::to_string_pretty(&config::schema::schema())?)?
+                print(&serde_json::to_string_pretty(&aizuchi_config::schema::schema())?)?
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
+use aizuchi_config::http::{AccessRole, ReaderName};
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::clock::Clock;
 use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
+use aizuchi_web::signed_in_user::SignedInUser;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::last_program::LastProgram;
 use crate::cli::{print, tell};
-use crate::config::http::{AccessRole, ReaderName};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
-use crate::web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
-use crate::web::signed_in_user::SignedInUser;
 
 /// Print a link for signing in to the console.
 #[derive(Debug, Args)]

@@ -10,8 +10,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_platform::demo::{DemoStatus, Phase};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -23,8 +25,6 @@ use crate::app::{App, browser};
 use crate::cli::demo::platform::DemoPlatform;
 use crate::cli::locale::environment_language;
 use crate::cli::{StopSignals, log, print};
-use crate::config::{Config, ModelSelection};
-use crate::demo::{DemoStatus, Phase};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {

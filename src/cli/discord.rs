@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::environment::Environment;
+use aizuchi_config::source::ConfigSource;
 use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 use clap::{Args, Subcommand};
 
 use crate::cli::{print, tell};
-use crate::config::ModelSelection;
-use crate::config::environment::Environment;
-use crate::config::source::ConfigSource;
 
 #[derive(Debug, Args)]
 pub struct DiscordArgs {

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aizuchi_agent::agent::Mind;
+use aizuchi_config::configured_models;
+use aizuchi_config::minds::ResolvedMind;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::rules::ChannelRules;
+use aizuchi_past::eval::calls::{CallReport, EvalCall};
+use aizuchi_past::eval::case::{self, Case, read_file};
+use aizuchi_past::eval::decide::ItemAnswer;
+use aizuchi_past::eval::decide::item;
+use aizuchi_past::eval::decide::prompts::is_owed;
+use aizuchi_past::eval::prompts::{CasePrompts, ask_all};
+use aizuchi_past::eval::report::StateReport;
+use aizuchi_past::eval::table::tables;
+use aizuchi_past::eval::{StateAnswer, answers, baseline, decide};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::cli::{log, print, write_private};
-use crate::config::minds::ResolvedMind;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::eval::calls::{CallReport, EvalCall};
-use crate::eval::case::{self, Case, read_file};
-use crate::eval::decide::ItemAnswer;
-use crate::eval::decide::item;
-use crate::eval::decide::prompts::is_owed;
-use crate::eval::prompts::{CasePrompts, ask_all};
-use crate::eval::report::StateReport;
-use crate::eval::table::tables;
-use crate::eval::{StateAnswer, answers, baseline, decide};
-use crate::models;
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {
@@ -87,7 +87,11 @@ impl EvalArgs {
 
     fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
-        let mind = models::build_mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
+        let mind = configured_models::build_mind(
+            &config.minds.judgment,
+            &config.persona(),
+            &Clock::system(),
+        )?;
         let prompt_builder = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = items.iter().map(|item| prompt_builder.prompt(item)).collect();
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
@@ -137,7 +141,11 @@ impl EvalArgs {
 
     fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let cases = case::open(&self.cases)?;
-        let mind = models::build_mind(&config.minds.state, &config.persona(), &Clock::system())?;
+        let mind = configured_models::build_mind(
+            &config.minds.state,
+            &config.persona(),
+            &Clock::system(),
+        )?;
         let prompt_builder = CasePrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();

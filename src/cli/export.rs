@@ -11,9 +11,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
+use aizuchi_past::eval::decide::from_marks;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::DatabaseLocation;
@@ -26,9 +29,6 @@ use jiff::Timestamp;
 use crate::cli::export::everything::Export;
 use crate::cli::user::find_one;
 use crate::cli::{number_of, print};
-use crate::config::ModelSelection;
-use crate::config::source::ConfigSource;
-use crate::eval::decide::from_marks;
 
 /// Export everything, what is known about one person, or marked decisions.
 ///

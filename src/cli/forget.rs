@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::clock::Clock;
 use aizuchi_store::database::DatabaseStore;
@@ -14,8 +16,6 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{print, user};
-use crate::config::source::ConfigSource;
-use crate::config::{LoadedConfig, ModelSelection};
 
 /// Delete a person and everything remembered about them.
 ///

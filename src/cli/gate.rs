@@ -3,6 +3,8 @@
 
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::{
@@ -19,8 +21,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{print, strip_control_characters};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;

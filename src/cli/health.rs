@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_config::http::page_address;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::provider::loopback_client;
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
-use crate::config::http::page_address;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
 
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -11,6 +11,8 @@ use aizuchi_agent::inbox::channel_cache::ChannelCache;
 use aizuchi_agent::inbox::in_flight::InFlight;
 use aizuchi_agent::inbox::{Inbox, Redaction};
 use aizuchi_agent::metrics::Metrics;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_discord::text::is_id;
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{KotonohaDump, KotonohaOptions, MentionSessions};
@@ -23,6 +25,10 @@ use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_model::chat::local;
 use aizuchi_model::chat::{UserId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_model::clock::Clock;
+use aizuchi_past::replay::history::open_text;
+use aizuchi_past::replay::input::{InputFormat, format};
+use aizuchi_past::replay::to_import::arranged::{Arranged, Destination};
+use aizuchi_past::replay::to_import::{self, RecordedData};
 use aizuchi_slack::identity::fetch_identity;
 use aizuchi_store::Store;
 use aizuchi_store::archive::Archive;
@@ -35,12 +41,6 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::open_text;
-use crate::replay::input::{InputFormat, format};
-use crate::replay::to_import::arranged::{Arranged, Destination};
-use crate::replay::to_import::{self, RecordedData};
 
 /// Import from myao2, kotonoha or another Aizuchi, or recorded messages.
 ///

@@ -6,9 +6,18 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aizuchi_config::configured_models;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::Llm;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
+use aizuchi_past::replay::history::ChannelSource;
+use aizuchi_past::replay::judge::answer_cache::AnswerCache;
+use aizuchi_past::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
+use aizuchi_past::replay::judge::recorded::RecordedAnswers;
+use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
+use aizuchi_past::report::cost::PricedModel;
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
@@ -17,15 +26,6 @@ use tokio::runtime::Runtime;
 
 use crate::cli::money;
 use crate::cli::{number_of, strip_control_characters, tell};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
-use crate::models;
-use crate::replay::history::ChannelSource;
-use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
-use crate::replay::judge::recorded::RecordedAnswers;
-use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
-use crate::report::cost::PricedModel;
 
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
@@ -136,7 +136,7 @@ impl JudgeArgs {
             resolved.model.id.provider().is_some(),
             "--judge model needs a model: name one in agents.judgment of the config, or with --model"
         );
-        let mind = models::build_mind(&resolved, &config.persona(), &Clock::system())?;
+        let mind = configured_models::build_mind(&resolved, &config.persona(), &Clock::system())?;
         let llm = mind.models.all().into_iter().next().context("there is no model")?;
         let prices = config.prices();
         let is_priced = prices.cost(llm.model(), Default::default()).is_some();

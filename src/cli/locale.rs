@@ -1,8 +1,7 @@
 //! The language of the person at the terminal.
 
+use aizuchi_config::language::LanguageSetting;
 use aizuchi_model::persona::Language;
-
-use crate::config::language::LanguageSetting;
 
 /// The language in which a person at the terminal reads what the config leaves to the language of the chat.
 pub fn terminal_language(setting: LanguageSetting) -> Language {

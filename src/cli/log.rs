@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use aizuchi_config::logging::{self, LogFormat, LoggingConfig};
 use aizuchi_llm::MODEL_CONTENT_TARGET;
 use anyhow::Context as _;
 use parking_lot::Mutex;
@@ -20,7 +21,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::cli::traces::Traces;
 use crate::cli::traces::layer::TraceLayer;
-use crate::config::logging::{self, LogFormat, LoggingConfig};
 
 /// The interval at which a trouble of the store that goes on is logged again.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(60);

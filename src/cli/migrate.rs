@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::storage::StorageUrl;
+use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer::{self, IfOccupied, MoveReport};
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
-use crate::config::source::ConfigSource;
-use crate::config::storage::StorageUrl;
-use crate::config::{LoadedConfig, ModelSelection};
 
 /// Move everything to another database: from a file to a PostgreSQL server, or back.
 ///

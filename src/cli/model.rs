@@ -4,15 +4,15 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aizuchi_config::configured_models::ModelsInUse;
+use aizuchi_config::configured_models::offer::find_servers;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::model::{ModelId, ModelIdError};
 use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 
 use crate::cli::{print, tell};
-use crate::config::{Config, ModelSelection};
-use crate::models::ModelsInUse;
-use crate::models::offer::find_servers;
 
 /// The value of the flag that looks for a model.
 const AUTO: &str = "auto";

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use aizuchi_agent::metrics::Metrics;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::{ConversationId, MessageId, to_single_line};
 use aizuchi_model::clock::Clock;
@@ -16,8 +18,6 @@ use clap::{Args, ValueEnum};
 
 use crate::app::agent::{build_agent, build_command_answers};
 use crate::cli::{print, tell};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {

@@ -3,8 +3,17 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::storage::StorageUrl;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
+use aizuchi_past::replay::history::ChannelSource;
+use aizuchi_past::replay::input::database::LabelsByChannel;
+use aizuchi_past::replay::input::{
+    InputFormat, InputOptions, PrivateChannels, Recording, database,
+};
+use aizuchi_past::report::replay_command::{Argument, INPUT};
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::Args;
@@ -14,13 +23,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::cli::{number_of, strip_control_characters, tell};
-use crate::config::ModelSelection;
-use crate::config::source::ConfigSource;
-use crate::config::storage::StorageUrl;
-use crate::replay::history::ChannelSource;
-use crate::replay::input::database::LabelsByChannel;
-use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
-use crate::report::replay_command::{Argument, INPUT};
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {

@@ -1,15 +1,15 @@
 //! SIGHUP: reads the config again and applies the settings that need no restart.
 
+use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::reload::Fingerprints;
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_platform::remote::Renewal;
 use tracing::{error, info, warn};
 
 use crate::app::LiveSettings;
 use crate::cli::log::LogLevels;
 use crate::cli::run::RunArgs;
-use crate::config::reload::Fingerprints;
-use crate::config::source::ConfigSource;
-use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::models::prompts::load_prompts_in;
 
 /// The settings that the program runs with.
 pub struct Reload<'a> {

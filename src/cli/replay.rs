@@ -5,9 +5,20 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_model::rules::place::Place;
+use aizuchi_past::replay::history::ChannelSource;
+use aizuchi_past::replay::input::database::LabelsByChannel;
+use aizuchi_past::replay::input::{PrivateChannels, Recording};
+use aizuchi_past::replay::score::ReplayScore;
+use aizuchi_past::replay::table::table;
+use aizuchi_past::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
+use aizuchi_past::report::builder::ReportBuilder;
+use aizuchi_past::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
+use aizuchi_past::report::replay_command::{Argument, POLICY, ReplayCommand};
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,17 +28,6 @@ use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print, strip_control_characters, tell};
-use crate::config::ModelSelection;
-use crate::config::source::ConfigSource;
-use crate::replay::history::ChannelSource;
-use crate::replay::input::database::LabelsByChannel;
-use crate::replay::input::{PrivateChannels, Recording};
-use crate::replay::score::ReplayScore;
-use crate::replay::table::table;
-use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
-use crate::report::builder::ReportBuilder;
-use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
-use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
 
 /// The default median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;

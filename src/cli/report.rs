@@ -4,7 +4,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
+use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
+use aizuchi_past::report::from_ledger::{ChannelLedger, has_messages};
+use aizuchi_past::report::summary::summary;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::Args;
@@ -14,12 +20,6 @@ use serde_json::json;
 
 use crate::cli::report_page::{PageArgs, write_page};
 use crate::cli::{print, strip_control_characters};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
-use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
-use crate::report::figures::{LeftOut, Privacy, ReportSource};
-use crate::report::from_ledger::{ChannelLedger, has_messages};
-use crate::report::summary::summary;
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]

@@ -2,23 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use aizuchi_config::Config;
+use aizuchi_config::language::LanguageSetting;
 use aizuchi_model::persona::Language;
+use aizuchi_past::replay::{Policy, ReplayJudge};
+use aizuchi_past::report::anonymous::{Anonymity, anonymize};
+use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
+use aizuchi_past::report::cost::PricedModel;
+use aizuchi_past::report::default_limits::add_default_limits;
+use aizuchi_past::report::figures::{LeftOut, Report, ReportSource};
+use aizuchi_past::report::page::page;
+use aizuchi_past::report::replay_command::{Argument, ReplayCommand};
+use aizuchi_past::report::summary::summary;
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
 use crate::cli::locale::terminal_language;
 use crate::cli::{strip_control_characters, tell, write_private};
-use crate::config::Config;
-use crate::config::language::LanguageSetting;
-use crate::replay::{Policy, ReplayJudge};
-use crate::report::anonymous::{Anonymity, anonymize};
-use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
-use crate::report::cost::PricedModel;
-use crate::report::default_limits::add_default_limits;
-use crate::report::figures::{LeftOut, Report, ReportSource};
-use crate::report::page::page;
-use crate::report::replay_command::{Argument, ReplayCommand};
-use crate::report::summary::summary;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer::{self, IfOccupied};
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
 use crate::cli::transfer::{count, spin, without_prefix};
-use crate::config::source::ConfigSource;
-use crate::config::{LoadedConfig, ModelSelection};
 
 /// Restore a backup.
 ///

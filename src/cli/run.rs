@@ -1,9 +1,8 @@
 //! The options of `aizuchi run`, which override the config.
 
+use aizuchi_config::Config;
+use aizuchi_config::language::LanguageSetting;
 use clap::{Args, ValueEnum};
-
-use crate::config::Config;
-use crate::config::language::LanguageSetting;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct RunArgs {

@@ -3,20 +3,20 @@
 
 use std::process::ExitCode;
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts::files::shown_text;
 use aizuchi_store::database::location::DatabaseLocation;
 use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_web::views;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::json;
 
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::ModelSelection;
-use crate::config::source::ConfigSource;
-use crate::web::views;
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {

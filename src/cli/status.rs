@@ -6,12 +6,17 @@ pub mod running;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_store::Store as _;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::read_only::ReadOnlyDatabase;
+use aizuchi_web::status::{
+    ChannelStatus, ConnectionStatus, Status, StatusReader, WorkspaceStatus, told_cost,
+};
 use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -20,11 +25,6 @@ use serde::Serialize;
 
 use crate::cli::status::running::{RunningWorkspace, UnknownConnections};
 use crate::cli::{print, strip_control_characters};
-use crate::config::source::ConfigSource;
-use crate::config::{Config, ModelSelection};
-use crate::status::{
-    ChannelStatus, ConnectionStatus, Status, StatusReader, WorkspaceStatus, told_cost,
-};
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///

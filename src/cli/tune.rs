@@ -7,6 +7,14 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aizuchi_config::source::ConfigSource;
+use aizuchi_past::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
+use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};
+use aizuchi_past::tune::figures::{TuneFigures, UtcDay};
+use aizuchi_past::tune::search::{Fidelity, Goal, max_replays, search};
+use aizuchi_past::tune::tuned_setting::TunedSetting;
+use aizuchi_past::tune::validation::{Gain, lack};
+use aizuchi_past::tune::{DaySplit, Part, measure};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,14 +25,6 @@ use serde_json::json;
 use crate::cli::judge::open_answers;
 use crate::cli::recording::RecordingArgs;
 use crate::cli::{log, print};
-use crate::config::source::ConfigSource;
-use crate::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
-use crate::replay::{Policy, ReplayJudge, ReplaySettings};
-use crate::tune::figures::{TuneFigures, UtcDay};
-use crate::tune::search::{Fidelity, Goal, max_replays, search};
-use crate::tune::tuned_setting::TunedSetting;
-use crate::tune::validation::{Gain, lack};
-use crate::tune::{DaySplit, Part, measure};
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -139,7 +139,7 @@ impl TuneArgs {
 
     fn tune(
         &self,
-        recording: &crate::replay::input::Recording,
+        recording: &aizuchi_past::replay::input::Recording,
         base: &Policy,
         split: DaySplit,
         answers: Option<&Arc<RecordedAnswers>>,

@@ -4,17 +4,22 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aizuchi_config::ModelSelection;
+use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, DecisionId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_past::ledger::reference::Reference;
+use aizuchi_past::ledger::{self, DecisionDetails, MessageDecisions};
 use aizuchi_store::archive::Archive;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::DatabaseLocation;
 use aizuchi_store::query::DecisionQuery;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_store::stored_message::StoredMessage;
+use aizuchi_web::views;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
@@ -23,11 +28,6 @@ use crate::app::last_program::LastProgram;
 use crate::cli::locale::terminal_language;
 use crate::cli::run::LanguageArg;
 use crate::cli::{excerpt, print, strip_control_characters};
-use crate::config::ModelSelection;
-use crate::config::source::ConfigSource;
-use crate::ledger::reference::Reference;
-use crate::ledger::{self, DecisionDetails, MessageDecisions};
-use crate::web::views;
 
 /// How long to wait for the running program to answer.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -230,33 +230,31 @@ impl WhyResult {
     }
 
     fn format(&self, format: &Format<'_>) -> String {
-        let messages = self.messages.iter().map(|found| found.format(format));
+        let messages = self.messages.iter().map(|found| format_message_decisions(found, format));
         let decisions = self.decisions.iter().map(|details| format.decision(details));
         messages.chain(decisions).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-impl MessageDecisions {
-    fn format(&self, format: &Format<'_>) -> String {
-        let mut lines = vec![format_message(&self.message, format.language)];
-        lines.extend(self.describe_gate(format.language));
-        lines.extend(self.decisions.iter().map(|details| format.decision(details)));
-        lines.join("\n")
-    }
+fn format_message_decisions(found: &MessageDecisions, format: &Format<'_>) -> String {
+    let mut lines = vec![format_message(&found.message, format.language)];
+    lines.extend(describe_gate(found, format.language));
+    lines.extend(found.decisions.iter().map(|details| format.decision(details)));
+    lines.join("\n")
+}
 
-    /// The gate that settled the message when it was heard, if no decision says it.
-    fn describe_gate(&self, language: Language) -> Option<String> {
-        let has_decisions = !self.decisions.is_empty();
-        let gate = ledger::describe_gate_when_heard(&self.message, language);
-        match (self.message.gate, gate) {
-            // The decision explains why the persona posted this.
-            (Some(Gate::OwnMessage), _) | (None, _) if has_decisions => None,
-            (_, Some(gate)) => {
-                let name = texts::command_line::settled_when_heard(language);
-                Some(format_value(name, &gate, language))
-            }
-            (_, None) => Some(texts::command_line::nothing_decided(language).to_owned()),
+/// Describes the gate that settled a message when it was heard, if no decision says it.
+fn describe_gate(found: &MessageDecisions, language: Language) -> Option<String> {
+    let has_decisions = !found.decisions.is_empty();
+    let gate = ledger::describe_gate_when_heard(&found.message, language);
+    match (found.message.gate, gate) {
+        // The decision explains why the persona posted this.
+        (Some(Gate::OwnMessage), _) | (None, _) if has_decisions => None,
+        (_, Some(gate)) => {
+            let name = texts::command_line::settled_when_heard(language);
+            Some(format_value(name, &gate, language))
         }
+        (_, None) => Some(texts::command_line::nothing_decided(language).to_owned()),
     }
 }
 

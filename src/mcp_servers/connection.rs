@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use aizuchi_config::mcp::McpServerConfig;
+use aizuchi_config::values::WebUrl;
 use aizuchi_llm::provider::http_client;
 use jiff::SignedDuration;
 use process_wrap::tokio::CommandWrap;
@@ -20,9 +22,6 @@ use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use tokio::process::Command;
 use tokio::sync::Notify;
-
-use crate::config::mcp::McpServerConfig;
-use crate::config::values::WebUrl;
 
 /// The environment variables that a program inherits besides its configured ones. Others may hold keys.
 const PASSED_ON: [&str; 10] =

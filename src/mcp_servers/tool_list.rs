@@ -6,10 +6,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aizuchi_agent::external_tools::ExternalTool;
+use aizuchi_config::mcp::McpServerConfig;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
-
-use crate::config::mcp::McpServerConfig;
 
 /// The longest name that all providers accept.
 const MAX_NAME: usize = 64;

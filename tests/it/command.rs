@@ -43,7 +43,7 @@ fn a_broken_config_is_named_with_its_line() {
 
 #[test]
 fn the_local_room_has_a_short_wait_by_default() {
-    use aizuchi::config::Config;
+    use aizuchi_config::Config;
     let waits = |config: &str| {
         let config = Config::parse(config).unwrap();
         (config.room_wait_settings().min_wait_seconds, config.wait_settings().min_wait_seconds)
@@ -57,7 +57,7 @@ fn the_local_room_has_a_short_wait_by_default() {
 /// A user who tries the program in a browser would mistake a human-like delay for a bug.
 #[test]
 fn the_local_room_posts_immediately_by_default() {
-    use aizuchi::config::Config;
+    use aizuchi_config::Config;
     use aizuchi_model::chat::local;
     use aizuchi_model::platform::Platforms;
     use aizuchi_model::rules::PostTiming;

@@ -18,8 +18,8 @@ mod value_files;
 
 use std::time::Duration;
 
-use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, ModelSelection};
+use aizuchi_config::environment::Environment;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_store::database::location::DatabaseLocation;
 use assert_cmd::Command;
 

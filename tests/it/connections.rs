@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use aizuchi::web::peer::{Client, TrustedProxies};
-use aizuchi::web::server::activity::Timeouts;
-use aizuchi::web::server::{Server, ServerLimits};
 use aizuchi_harness::net::{free_port, http};
 use aizuchi_harness::providers::{self, ProviderResponse};
 use aizuchi_model::ip_network::IpNetwork;
+use aizuchi_web::peer::{Client, TrustedProxies};
+use aizuchi_web::server::activity::Timeouts;
+use aizuchi_web::server::{Server, ServerLimits};
 use axum::body::{Body, Bytes};
 use axum::response::sse::{Event, Sse};
 use axum::routing::{get, post};

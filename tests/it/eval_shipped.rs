@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use aizuchi::eval::decide::item::{self, DecisionItem, DecisionLabel, Half};
+use aizuchi_past::eval::decide::item::{self, DecisionItem, DecisionLabel, Half};
 use serde_json::Value;
 
 use crate::command::aizuchi;

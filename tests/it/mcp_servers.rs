@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use aizuchi::config::Config;
-use aizuchi::config::mcp::{McpServerConfig, ServerName};
-use aizuchi::config::secret::Secret;
-use aizuchi::config::values::{BoundedInteger, WebUrl};
 use aizuchi::mcp_servers::McpServers;
 use aizuchi_agent::external_tools::{ExternalToolError, ExternalTools, ReplyPlace};
 use aizuchi_agent::metrics::Metrics;
+use aizuchi_config::Config;
+use aizuchi_config::mcp::{McpServerConfig, ServerName};
+use aizuchi_config::secret::Secret;
+use aizuchi_config::values::{BoundedInteger, WebUrl};
 use aizuchi_model::chat::{ChannelId, Visibility};
 use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};

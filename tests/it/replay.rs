@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use aizuchi::replay::history::{ChannelSource, History, RecordedChannel};
-use aizuchi::replay::score::ReplayScore;
-use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
+use aizuchi_past::replay::history::{ChannelSource, History, RecordedChannel};
+use aizuchi_past::replay::score::ReplayScore;
+use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
 
 use crate::replay_inputs::messages;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use aizuchi::replay::history::History;
-use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
+use aizuchi_past::replay::history::History;
+use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -4,14 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use aizuchi::config::{Config, ModelSelection};
-use aizuchi::eval::case;
-use aizuchi::eval::decide::item;
-use aizuchi::replay::history::{ChannelSource, History, RecordedChannel, RecordedMessage};
-use aizuchi::replay::input::{
-    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
-};
-use aizuchi::replay::judge::recorded::RecordedAnswers;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_harness::test_store::TestStore;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
@@ -20,6 +13,13 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
+use aizuchi_past::eval::case;
+use aizuchi_past::eval::decide::item;
+use aizuchi_past::replay::history::{ChannelSource, History, RecordedChannel, RecordedMessage};
+use aizuchi_past::replay::input::{
+    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
+};
+use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_store::InboxEntry;
 use flate2::Compression;
 use flate2::write::GzEncoder;

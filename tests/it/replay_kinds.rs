@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use aizuchi::replay::history::ChannelSource;
-use aizuchi::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
+use aizuchi_past::replay::history::ChannelSource;
+use aizuchi_past::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi::replay::score::ReplayScore;
-use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_model::persona::Language;
+use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
+use aizuchi_past::replay::score::ReplayScore;
+use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use serde_json::json;
 
 /// The variable with the input of the measured process.

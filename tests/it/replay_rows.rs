@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use aizuchi::replay::history::{ChannelSource, History};
-use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi::replay::rows::IdHash;
-use aizuchi::replay::score::ReplayScore;
-use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_model::persona::Language;
+use aizuchi_past::replay::history::{ChannelSource, History};
+use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
+use aizuchi_past::replay::rows::IdHash;
+use aizuchi_past::replay::score::ReplayScore;
+use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use proptest::prelude::*;
 use serde_json::json;
 

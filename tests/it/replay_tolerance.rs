@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use aizuchi::replay::input::{PrivateChannels, database};
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{StoreKind, TestStore};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::proposal::ProposalChoice;
 use aizuchi_model::rules::{ChannelRules, Mode};
+use aizuchi_past::replay::input::{PrivateChannels, database};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use serde_json::Value;

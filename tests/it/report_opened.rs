@@ -1,11 +1,11 @@
 //! A report without private messages: a channel was made public, and an edit creates an owed answer to an earlier
 //! message.
 
-use aizuchi::report::from_ledger::ChannelLedger;
 use aizuchi_harness::fixtures::{mentions, new_channel, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::{Edit, Heard, MessageId, Visibility};
+use aizuchi_past::report::from_ledger::ChannelLedger;
 
 #[tokio::test]
 async fn what_was_decided_about_an_older_private_message_is_left_out() {

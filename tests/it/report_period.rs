@@ -1,13 +1,13 @@
 //! The period of a report on the ledger: it begins when it was asked to, or with the first message of all.
 
-use aizuchi::config::Config;
-use aizuchi::report::builder::{ReportBuilder, ReportOptions};
-use aizuchi::report::figures::{LeftOut, Privacy, ReportSource};
-use aizuchi::report::from_ledger::ChannelLedger;
+use aizuchi_config::Config;
 use aizuchi_harness::fixtures::{new_channel, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::Visibility;
+use aizuchi_past::report::builder::{ReportBuilder, ReportOptions};
+use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
+use aizuchi_past::report::from_ledger::ChannelLedger;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 

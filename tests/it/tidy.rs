@@ -373,7 +373,7 @@ fn the_checks_notice_what_they_should() {
 
 #[test]
 fn the_page_has_every_text_in_both_languages() {
-    let text = fs::read_to_string(root().join("src/web/static/i18n.js")).unwrap();
+    let text = fs::read_to_string(root().join("crates/aizuchi-web/src/static/i18n.js")).unwrap();
     let keys = |from: &str| {
         let table = text.split_once(from).unwrap().1;
         let table = table.split_once("\n};").unwrap().0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi::config::Config;
+use aizuchi_config::Config;
 use aizuchi_import::kotonoha::{self, VariableSource};
 
 /// Parses a settings file. An accepted config must be usable.

@@ -4,6 +4,7 @@
 pub mod connection_tracker;
 pub mod access;
 pub mod local;
+pub mod demo;
 pub mod user_names;
 pub mod parsed_text;
 pub mod slash_command;

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use aizuchi_config::ModelSelection;
 use aizuchi_fakes::discord::{self, FakeDiscord, FakeDiscordSettings};
 use aizuchi_fakes::slack::{self, FakeSlack, FakeSlackSettings};
 use aizuchi_model::persona::Language;
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::demo::{DemoArgs, TemporaryFolder, open, run_until_stopped};
 use crate::cli::{StopSignals, print};
-use crate::config::ModelSelection;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoPlatform {

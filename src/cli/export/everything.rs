@@ -9,6 +9,7 @@ use aizuchi_model::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_model::standing_order::StandingOrder;
+use aizuchi_past::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_store::Store as _;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::database::DatabaseStore;
@@ -19,7 +20,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::export::pages::{DecisionPages, MessagePages};
-use crate::replay::export_lines::{MessageLine, OtherLine};
 
 /// More threads than any channel has.
 pub const MAX_THREADS: usize = i32::MAX as usize;

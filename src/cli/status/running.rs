@@ -4,20 +4,20 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use aizuchi_config::Config;
+use aizuchi_config::http::{AccessRole, HttpConfig};
 use aizuchi_llm::provider::loopback_client;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_store::database::DatabaseStore;
+use aizuchi_web::REFUSAL_HEADER;
+use aizuchi_web::sign_in_link::{LinkKey, Purpose};
+use aizuchi_web::signed_in_user::SignedInUser;
+use aizuchi_web::status::ConnectionStatus;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app::last_program::LastProgram;
-use crate::config::Config;
-use crate::config::http::{AccessRole, HttpConfig};
-use crate::status::ConnectionStatus;
-use crate::web::REFUSAL_HEADER;
-use crate::web::sign_in_link::{LinkKey, Purpose};
-use crate::web::signed_in_user::SignedInUser;
 
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -1,8 +1,8 @@
 //! Errors about invalid configs: one sentence with the location, and never a secret.
 
-use aizuchi::config::Config;
-use aizuchi::config::schema::keys;
-use aizuchi::config::secret::is_secret_key;
+use aizuchi_config::Config;
+use aizuchi_config::schema::keys;
+use aizuchi_config::secret::is_secret_key;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

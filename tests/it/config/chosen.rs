@@ -1,8 +1,8 @@
 //! The model named by an environment variable, for a config that names none.
 
-use aizuchi::config::model_sources::ModelOrigin;
-use aizuchi::config::{Config, ModelSelection};
 use aizuchi_agent::agent::AgentSettings;
+use aizuchi_config::model_sources::ModelOrigin;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::model::ModelId;
 use aizuchi_model::decision::{Price, Usage};
 

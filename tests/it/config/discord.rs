@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
-use aizuchi::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
-use aizuchi::config::secret::Secret;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
+use aizuchi_config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
+use aizuchi_config::secret::Secret;
 use aizuchi_model::rules::Mode;
 use jiff::SignedDuration;
 

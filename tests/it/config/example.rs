@@ -1,8 +1,8 @@
 //! The example config and the schema are correct and complete.
 
-use aizuchi::config::environment::Environment;
-use aizuchi::config::schema::{keys, schema};
-use aizuchi::config::{Config, EXAMPLE};
+use aizuchi_config::environment::Environment;
+use aizuchi_config::schema::{keys, schema};
+use aizuchi_config::{Config, EXAMPLE};
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment};

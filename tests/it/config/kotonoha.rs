@@ -1,7 +1,7 @@
 //! Converting the settings of kotonoha to a config.
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 use aizuchi_import::kotonoha::{self, VariableSource};
 use aizuchi_model::rules::Mode;
 

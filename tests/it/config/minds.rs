@@ -1,7 +1,7 @@
 //! Resolving the model of each agent, and how it is accessed.
 
-use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
-use aizuchi::config::{Config, ModelSelection};
+use aizuchi_config::minds::{ResolvedMinds, ResolvedModel};
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::rules::Mode;
 
 use crate::config::environment;
@@ -40,7 +40,7 @@ fn a_base_url_in_the_environment_is_honored() {
         );
         let read = Config::read(&text, "config.yaml", &environment(pairs, ""));
         let endpoint = read.map(|read| read.config.minds.response.model.endpoint.unwrap());
-        let key = |key: aizuchi::config::secret::Secret| key.expose().to_owned();
+        let key = |key: aizuchi_config::secret::Secret| key.expose().to_owned();
         endpoint.map(|it| (it.base, it.key.map(key))).map_err(|error| format!("{error:#}"))
     };
     let keys = [("OPENAI_API_KEY", "o"), ("ANTHROPIC_API_KEY", "a"), ("GROQ_API_KEY", "g")];

@@ -1,8 +1,8 @@
 //! Warnings about keys that have no effect.
 
-use aizuchi::config::environment::Environment;
-use aizuchi::config::tools::ToolsConfig;
-use aizuchi::config::{Config, LoadedConfig};
+use aizuchi_config::environment::Environment;
+use aizuchi_config::tools::ToolsConfig;
+use aizuchi_config::{Config, LoadedConfig};
 use aizuchi_store::database::location::DatabaseLocation;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Models of single channels and workspaces.
 
-use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, ModelSelection};
+use aizuchi_config::environment::Environment;
+use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::place::Place;

@@ -1,7 +1,7 @@
 //! Settings of workspaces and threads.
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;

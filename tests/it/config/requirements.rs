@@ -1,7 +1,7 @@
 //! Requirements on settings that tests of the core cannot check.
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 use aizuchi_harness::fixtures::{at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;

@@ -1,9 +1,9 @@
 //! The rulebook that results from the settings.
 
-use aizuchi::config::Config;
-use aizuchi::config::budget::ModelCosts;
 use aizuchi_agent::agent::StateCall;
 use aizuchi_agent::inbox::WaitSettings;
+use aizuchi_config::Config;
+use aizuchi_config::budget::ModelCosts;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_model::rules::weekly_time::WeeklyTime;

@@ -1,9 +1,9 @@
 //! The `slack` section.
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
-use aizuchi::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
-use aizuchi::config::secret::Secret;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
+use aizuchi_config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
+use aizuchi_config::secret::Secret;
 use jiff::SignedDuration;
 
 #[test]

@@ -1,7 +1,7 @@
 //! The settings of threads, channels and workspaces have the same meaning in each of them.
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{ChannelRules, MemoryRule};

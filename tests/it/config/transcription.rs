@@ -1,6 +1,6 @@
 //! The model that transcribes recordings.
 
-use aizuchi::config::Config;
+use aizuchi_config::Config;
 
 use crate::config::environment;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 
 const CONFIG: &str =
     "agents: {response: {model_id: openai/gpt-4.1-mini}}\nhttp: {token: '${ROOM_TOKEN}'}\n";

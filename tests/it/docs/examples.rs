@@ -1,8 +1,8 @@
 //! The command lines in the documentation parse, and its settings are accepted.
 
 use aizuchi::cli::Cli;
-use aizuchi::config::Config;
-use aizuchi::config::environment::Environment;
+use aizuchi_config::Config;
+use aizuchi_config::environment::Environment;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use pulldown_cmark::Event;

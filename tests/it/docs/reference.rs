@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 
 use aizuchi::cli::Cli;
-use aizuchi::config::EXAMPLE;
-use aizuchi::config::schema::schema;
+use aizuchi_config::EXAMPLE;
+use aizuchi_config::schema::schema;
 use clap::{Command, CommandFactory as _};
 use serde_json::Value;
 

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use aizuchi::replay::to_import;
-use aizuchi::replay::to_import::arranged::{Arranged, Destination};
 use aizuchi_harness::fixtures::{self, at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -12,6 +10,8 @@ use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
 use aizuchi_model::chat::{Message, Visibility, WorkspaceId};
+use aizuchi_past::replay::to_import;
+use aizuchi_past::replay::to_import::arranged::{Arranged, Destination};
 use futures_util::stream;
 use serde_json::json;
 

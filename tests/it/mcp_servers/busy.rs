@@ -1,10 +1,10 @@
 //! A server that handles one request at a time: while it is busy with a call that has timed out, it gets no other
 //! request.
 
-use aizuchi::config::mcp::McpServerConfig;
-use aizuchi::config::secret::Secret;
-use aizuchi::config::values::BoundedInteger;
 use aizuchi_agent::external_tools::ExternalToolError;
+use aizuchi_config::mcp::McpServerConfig;
+use aizuchi_config::secret::Secret;
+use aizuchi_config::values::BoundedInteger;
 use futures_util::future::join;
 
 use crate::mcp_servers::{POLL_INTERVAL, Running};

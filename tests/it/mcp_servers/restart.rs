@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::config::mcp::McpServerConfig;
-use aizuchi::config::values::{BoundedInteger, WebUrl};
 use aizuchi_agent::external_tools::ExternalToolError;
+use aizuchi_config::mcp::McpServerConfig;
+use aizuchi_config::values::{BoundedInteger, WebUrl};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};

@@ -1,0 +1,262 @@
+//! The `http` and `health_check` sections.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use aizuchi_model::ip_network::IpNetwork;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use strum::{EnumString, IntoStaticStr};
+
+use crate::guessing::is_guessable;
+use crate::secret::Secret;
+use crate::values::{BoundedInteger, Port};
+
+/// The pages and their API.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpConfig {
+    /// The address that serves the pages. An address that other machines can reach needs `http.token`.
+    pub listen: ListenAddress,
+    /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin, who can read
+    /// and write in the local room under any name, and read everything and give any order in every workspace.
+    pub token: Option<HttpToken>,
+    /// More tokens, each with a name and a role.
+    pub tokens: Vec<NamedToken>,
+    /// Sign-in at a proxy, which names the person in a header.
+    pub proxy_sign_in: Option<ProxySignIn>,
+    /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
+    /// the header is ignored.
+    pub trusted_proxies: Vec<IpNetwork>,
+    /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`. They can read what the API
+    /// shows to their token, and change nothing.
+    pub mcp: bool,
+    /// The largest file that somebody can send in the local room, in kilobytes. 0 accepts none.
+    pub max_upload_kilobytes: BoundedInteger<0, 50_000>,
+    /// How much space all files of the local room may take in the database, in megabytes. Beyond that, no file is
+    /// accepted until messages with files are deleted.
+    pub max_uploads_megabytes: BoundedInteger<1, 10_000_000>,
+}
+
+impl HttpConfig {
+    /// Whether sign-in links are accepted. If only a proxy signs users in, a link would let anyone who reads a backup
+    /// bypass it.
+    pub fn has_sign_in_links(&self) -> bool {
+        self.has_tokens() || self.proxy_sign_in.is_none()
+    }
+
+    pub fn has_tokens(&self) -> bool {
+        self.token.is_some() || !self.tokens.is_empty()
+    }
+
+    /// The maximum size of an upload. With 0, no files are accepted.
+    pub fn max_upload_bytes(&self) -> usize {
+        // The validated maximum is far below `usize::MAX`.
+        usize::try_from(self.max_upload_kilobytes.0 * 1_000).unwrap_or(usize::MAX)
+    }
+
+    pub fn max_uploads_bytes(&self) -> u64 {
+        self.max_uploads_megabytes.0 * 1_000_000
+    }
+
+    /// Takes over the tokens of a newer section. Whether there are tokens at all does not change, because that decides
+    /// who may reach the pages.
+    pub fn with_tokens_of(&self, newer: &Self) -> Self {
+        if self.has_tokens() != newer.has_tokens() {
+            return self.clone();
+        }
+        Self { token: newer.token.clone(), tokens: newer.tokens.clone(), ..self.clone() }
+    }
+}
+
+/// A token of its own for a person or a program.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedToken {
+    /// Stands in the record of who read private channels.
+    pub name: ReaderName,
+    pub role: AccessRole,
+    /// At least 16 characters that are hard to guess.
+    pub token: HttpToken,
+}
+
+/// Who may do what on the pages and through the API.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Deserialize,
+    JsonSchema,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[schemars(inline)]
+pub enum AccessRole {
+    /// Reads figures.
+    Viewer,
+    /// Also gives orders, and reads what was said in public channels.
+    Operator,
+    /// Also reads what was said in private channels, which is recorded, and what models were asked.
+    Admin,
+}
+
+impl AccessRole {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// What a proxy of `http.trusted_proxies` says about who has signed in there. People that no list names have no access.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProxySignIn {
+    /// The header that holds a name or an email address. The proxy must remove it from the requests of its clients.
+    pub header: HeaderText,
+    /// The admins, as the header names them.
+    #[serde(default)]
+    pub admins: Vec<ReaderName>,
+    /// The operators.
+    #[serde(default)]
+    pub operators: Vec<ReaderName>,
+    /// The viewers.
+    #[serde(default)]
+    pub viewers: Vec<ReaderName>,
+}
+
+impl ProxySignIn {
+    /// The role of the user whom the header names: the highest one whose list contains the name.
+    pub fn role_of(&self, name: &str) -> Option<AccessRole> {
+        let lists = [
+            (AccessRole::Admin, &self.admins),
+            (AccessRole::Operator, &self.operators),
+            (AccessRole::Viewer, &self.viewers),
+        ];
+        let has = |list: &[ReaderName]| list.iter().any(|known| known.0 == name);
+        lists.into_iter().find(|(_, list)| has(list)).map(|(role, _)| role)
+    }
+}
+
+/// The name of somebody who signs in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", inline, extend("minLength" = 1, "maxLength" = 100))]
+pub struct ReaderName(pub String);
+
+/// The name of an HTTP header.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", inline, extend("minLength" = 1))]
+pub struct HeaderText(pub String);
+
+impl TryFrom<String> for ReaderName {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_known = |letter: char| letter.is_alphanumeric() || "._-+@".contains(letter);
+        match (1..=100).contains(&value.chars().count()) && value.chars().all(is_known) {
+            true => Ok(Self(value)),
+            false => {
+                Err("it must be a name or an address of at most 100 letters, digits and . _ - + @")
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for HeaderText {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_known = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        match !value.is_empty() && value.chars().all(is_known) {
+            true => Ok(Self(value)),
+            false => Err("it must be the name of a header, like X-Forwarded-Email"),
+        }
+    }
+}
+
+/// A second listener, on all interfaces, that reports only whether Aizuchi is alive, ready and connected.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HealthCheckConfig {
+    /// The listener's port. If omitted: there is no listener.
+    pub port: Option<Port>,
+    /// Whether the listener also serves `/metrics`, without a token. The metrics contain no text and no names, but ids
+    /// of workspaces.
+    pub metrics: bool,
+}
+
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct ListenAddress(pub SocketAddr);
+
+/// A secret that is hard to guess.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "password", "minLength" = 16))]
+pub struct HttpToken(pub Secret);
+
+/// The address of the pages at a listener, for a browser on this machine.
+pub fn page_address(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    format!("http://{listen}")
+}
+
+impl HttpConfig {
+    /// Whether only visitors who sign in have access.
+    pub fn is_closed(&self) -> bool {
+        self.has_tokens() || self.proxy_sign_in.is_some()
+    }
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            token: None,
+            tokens: Vec::new(),
+            proxy_sign_in: None,
+            trusted_proxies: Vec::new(),
+            // MCP exposes no more than the API does, with the same authentication.
+            mcp: true,
+            max_upload_kilobytes: BoundedInteger(10_000),
+            max_uploads_megabytes: BoundedInteger(5_000),
+        }
+    }
+}
+
+impl TryFrom<String> for ListenAddress {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        value.parse().map(Self).map_err(|_| "it must be an address like 127.0.0.1:8080")
+    }
+}
+
+impl TryFrom<String> for HttpToken {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        if value.trim().chars().count() < 16 {
+            return Err("it must have at least 16 characters");
+        }
+        if is_guessable(&value) {
+            return Err(
+                "it is easy to guess (well-known words, sequences and repeated characters count for little); \
+                        make a random one, for example with `openssl rand -hex 16`",
+            );
+        }
+        Ok(Self(Secret::new(&value)))
+    }
+}

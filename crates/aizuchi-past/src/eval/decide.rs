@@ -1,0 +1,75 @@
+//! Measures a mind against labeled decisions: whether it joins in where it should, and stays silent where it should
+//! not. Each item goes through the prompt and the parser that a real conversation would get.
+
+pub mod item;
+pub mod from_marks;
+pub mod prompts;
+pub mod baseline;
+pub mod score;
+pub mod report;
+
+use aizuchi_agent::agent::judge::parse::parse_judgment;
+use aizuchi_config::Config;
+use aizuchi_llm::prompt::Prompt;
+use aizuchi_model::context::state::ConversationState;
+use aizuchi_model::decision::verdict::Verdict;
+use aizuchi_model::rules::{ChannelRules, Mode};
+
+/// The result of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemAnswer {
+    Answered(DecisionAnswer),
+    /// The answer cannot be parsed. That counts as silence, as it does in a channel.
+    Unreadable,
+    /// There is no answer. The string says why and contains no chat text.
+    Failed(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DecisionAnswer {
+    /// The persona would speak, after the channel rules were applied.
+    pub would_speak: bool,
+    /// The judgment of the mind, before the rules.
+    pub should_respond: bool,
+    /// `None` for baselines, which have no confidence.
+    pub confidence: Option<f64>,
+}
+
+impl ItemAnswer {
+    /// Parses an answer and applies the rules of a channel in the companion mode.
+    pub fn from_answer(answer: &str, prompt: &Prompt, rules: &ChannelRules) -> Self {
+        let Ok(judgment) = parse_judgment(answer, prompt) else {
+            return Self::Unreadable;
+        };
+        let state = judgment.conversation_state.unwrap_or(ConversationState::Active);
+        let verdict = judgment.verdict(state, Mode::Companion, rules);
+        Self::Answered(DecisionAnswer {
+            would_speak: verdict == Verdict::Join,
+            should_respond: judgment.should_respond,
+            confidence: Some(judgment.confidence),
+        })
+    }
+
+    /// Creates the answer of a baseline.
+    pub fn without_confidence(speaks: bool) -> Self {
+        Self::Answered(DecisionAnswer {
+            would_speak: speaks,
+            should_respond: speaks,
+            confidence: None,
+        })
+    }
+
+    /// Whether the persona would speak. Unreadable and failed answers count as silence.
+    pub fn would_speak(&self) -> bool {
+        match self {
+            Self::Answered(answered) => answered.would_speak,
+            Self::Unreadable | Self::Failed(_) => false,
+        }
+    }
+}
+
+/// Returns the channel rules that are applied to answers: the configured defaults, without overrides for single
+/// channels.
+pub fn eval_rules(config: &Config) -> ChannelRules {
+    ChannelRules { min_confidence: config.response.min_confidence.0, ..ChannelRules::default() }
+}

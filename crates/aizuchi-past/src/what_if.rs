@@ -1,0 +1,257 @@
+//! Shows what other settings would have changed in a channel. Its last days are replayed with the settings in force and
+//! with others, using the verdicts of the ledger, and the differences are reported message by message.
+
+pub mod material;
+pub mod settings;
+pub mod comparison;
+
+use std::sync::Arc;
+
+use aizuchi_llm::Llm;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::decision::tolerance::{ChannelLabels, Label};
+use jiff::SignedDuration;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::replay::history::History;
+use crate::replay::judge::answer_cache::AnswerCache;
+use crate::replay::judge::ledger::LedgerJudge;
+use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
+use crate::replay::judge::recorded::RecordedAnswers;
+use crate::replay::learning::ReplayLearning;
+use crate::replay::moments::Moments;
+use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
+use crate::what_if::comparison::WhatIfComparison;
+use crate::what_if::material::Material;
+use crate::what_if::settings::TriedSettings;
+
+/// A channel's last days, and the settings to try on them.
+pub struct WhatIf {
+    pub material: Arc<Material>,
+    pub tried: TriedSettings,
+    pub model: ShadowModel,
+    /// The welcome labels of the channel, oldest first, for `response.tolerance`. Today's labels apply to all of the
+    /// days, as they would from now on.
+    pub labels: Vec<Label>,
+}
+
+/// The model for the moments for which the ledger has no verdict.
+#[derive(Clone)]
+pub struct ShadowModel {
+    pub llm: Arc<dyn Llm>,
+    /// The parameters of its requests, which are part of the cache key.
+    pub parameters: String,
+    /// The answers that it gave before.
+    pub cache: Arc<AnswerCache>,
+    pub limits: CallBudget,
+    /// The runtime for its calls. `None` if it is not asked, and its cost is only estimated.
+    pub runtime: Option<Handle>,
+}
+
+/// The result of a trial.
+pub struct WhatIfResult {
+    pub comparison: WhatIfComparison,
+    /// The calls of both replays: those that were made or, if the model was not asked, those that would be.
+    pub calls: CallCounts,
+}
+
+/// A model call takes as long as in `aizuchi replay`.
+const LATENCY_MS: u64 = 4000;
+const SEED: u64 = 1;
+/// No call starts later than this, so that the page gets an answer in time. Judgments without an answer stay unknown.
+const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(12);
+
+impl WhatIf {
+    /// Runs until it is done or stopped. It blocks, so it must not run on a thread of async tasks. `calls` receives the
+    /// counts of the calls that were or would be made, even if the replay fails or is stopped.
+    pub fn run(
+        &self,
+        stop: &CancellationToken,
+        calls: impl FnOnce(&CallCounts),
+    ) -> anyhow::Result<WhatIfResult> {
+        let model = Arc::new(self.model.judge().until(stop.clone(), LONGEST_ASKING));
+        let comparison = self.compare(&model, stop);
+        let counts = model.counts();
+        calls(&counts);
+        Ok(WhatIfResult { comparison: comparison?, calls: counts })
+    }
+
+    fn compare(
+        &self,
+        model: &Arc<ModelJudge>,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<WhatIfComparison> {
+        let before = self.replay(&self.tried.present, model, stop)?;
+        let after = match self.tried.is_changed() {
+            true => Some(self.replay(&self.tried.policy, model, stop)?),
+            false => None,
+        };
+        Ok(WhatIfComparison::new(&self.material, &before, after.as_ref()))
+    }
+
+    fn replay(
+        &self,
+        policy: &Policy,
+        model: &Arc<ModelJudge>,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Moments> {
+        let Material { channel, verdicts, since, .. } = &*self.material;
+        let recorded = RecordedAnswers::from_verdicts(&channel.name, verdicts.clone());
+        let judge = LedgerJudge::new(recorded, model.clone(), *since);
+        // The prompts must be the same whether a model is asked or only priced, so that a cached answer is found again.
+        let settings =
+            ReplaySettings { judge: ReplayJudge::Model, latency_ms: LATENCY_MS, seed: SEED };
+        let history = History { channels: vec![channel.clone()], bad_lines: Vec::new() };
+        let replay = Replay::new(policy, settings)?.judged_by(Arc::new(judge)).on_threads(1);
+        let replay = replay.learning_with(Arc::new(self.learning()));
+        let mut moments = Moments::default();
+        replay.observed().unlogged().until(stop.clone()).run(
+            &history,
+            None,
+            &mut |_, _, record| {
+                moments = record.moments.take().unwrap_or_default();
+                Ok(())
+            },
+        )?;
+        moments.moments.retain(|moment| moment.at >= *since);
+        Ok(moments)
+    }
+
+    /// Returns the data of the judge's gate. In a replay, the channel is its own workspace.
+    fn learning(&self) -> ReplayLearning {
+        let learning = ReplayLearning::default();
+        let name = self.material.channel.name.as_str();
+        let labels = ChannelLabels::from([(ChannelId::new(name), self.labels.clone())]);
+        learning.gates.labels.replace(WorkspaceId::new(name), labels.into());
+        learning
+    }
+}
+
+impl ShadowModel {
+    pub fn judge(&self) -> ModelJudge {
+        let Self { llm, parameters, cache, limits, runtime } = self.clone();
+        match runtime {
+            Some(runtime) => ModelJudge::live(llm, parameters, cache, limits, runtime),
+            None => ModelJudge::pricing(llm, parameters, cache, limits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use aizuchi_config::Config;
+    use aizuchi_config::values::Ratio;
+    use aizuchi_llm::builtin::BuiltinMind;
+    use aizuchi_llm::price::Prices;
+    use aizuchi_model::chat::{
+        Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
+    };
+    use aizuchi_model::decision::Judgment;
+    use aizuchi_model::rules::Mode;
+    use aizuchi_store::stored_message::StoredMessage;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::replay::history::{RecordedChannel, RecordedMessage};
+    use crate::what_if::comparison::Tally;
+
+    const TEXT: &str = "does anybody know where the spare key is?";
+
+    fn channel() -> Channel {
+        Channel {
+            workspace: WorkspaceId::new("slack:T1"),
+            id: ChannelId::new("C1"),
+            name: "tea".into(),
+            visibility: Visibility::Public,
+        }
+    }
+
+    /// Returns a question that nobody answered, and a judge that would answer it with this confidence.
+    fn material(confidence: f64) -> Material {
+        let at = Timestamp::from_second(1_700_000_000).unwrap();
+        let message = Message {
+            conversation: ConversationId {
+                workspace: channel().workspace,
+                channel: channel().id,
+                thread: None,
+            },
+            id: MessageId::new("m1"),
+            at,
+            author: Author { id: UserId::new("mia"), kind: AuthorKind::Human },
+            text: TEXT.into(),
+            mentions: Vec::new(),
+            attachments: Vec::new(),
+            edits: 0,
+        };
+        let recorded = RecordedMessage {
+            channel: "C1".to_owned(),
+            thread: None,
+            id: "m1".to_owned(),
+            ts: at.as_millisecond() as f64 / 1000.0,
+            author: "mia".to_owned(),
+            name: Some("Mia".to_owned()),
+            text: TEXT.to_owned(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        let stored = StoredMessage {
+            message: Arc::new(message),
+            author_name: "Mia".into(),
+            visibility: Visibility::Public,
+            is_deleted: false,
+            is_expired: false,
+            is_withheld: false,
+            gate: None,
+            reactions: Vec::new(),
+            revision: 1,
+        };
+        let reason = "nobody answers".to_owned();
+        let verdict = Judgment { should_respond: true, reason, confidence, ..Judgment::default() };
+        Material {
+            channel: RecordedChannel::from_messages("C1".to_owned(), vec![recorded]),
+            messages: vec![stored],
+            since: at,
+            is_cut: false,
+            verdicts: HashMap::from([(MessageId::new("m1"), verdict)]),
+            decisions: HashMap::new(),
+        }
+    }
+
+    fn spoken_to(tolerance: Option<f64>, labels: Vec<Label>) -> usize {
+        let mut config = Config::default();
+        config.response.tolerance = tolerance.map(Ratio);
+        let tried = TriedSettings::new(&config, &config.rulebook(), &channel(), Mode::Companion);
+        let model = ShadowModel {
+            llm: Arc::new(BuiltinMind),
+            parameters: String::new(),
+            cache: Arc::default(),
+            limits: CallBudget {
+                prices: Prices::default(),
+                max_cost_micros: 0,
+                max_calls: Some(0),
+                timeout: SignedDuration::from_secs(1),
+            },
+            runtime: None,
+        };
+        let what_if = WhatIf { material: Arc::new(material(0.75)), tried, model, labels };
+        let found = what_if.run(&CancellationToken::new(), |_| {}).unwrap();
+        let Tally { spoken_to, kept_silent, .. } = found.comparison.before;
+        assert_eq!(spoken_to + kept_silent, 1);
+        spoken_to
+    }
+
+    /// As the gate does while the program runs: too few labels change nothing.
+    #[test]
+    fn a_word_that_would_be_unwelcome_is_held_back_in_a_trial_too() {
+        let labels = |count| vec![Label { confidence: 0.75, is_welcome: false }; count];
+        assert_eq!(spoken_to(None, labels(200)), 1);
+        assert_eq!(spoken_to(Some(0.05), labels(49)), 1);
+        assert_eq!(spoken_to(Some(0.05), labels(200)), 0);
+        let welcome = vec![Label { confidence: 0.75, is_welcome: true }; 200];
+        assert_eq!(spoken_to(Some(0.05), welcome), 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! The memories of a workspace, a channel or a user. Entries and memos are edited in place, and the journal at the
+//! foot lists every change.
+
+pub mod versions;
+mod views;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::memory::{MemoryId, MemoryScope, MessageRef};
+use aizuchi_model::texts;
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
+use axum::response::{Html, Redirect};
+use serde::Deserialize;
+
+use crate::access::{Access, Visitor};
+use crate::console::layout::{
+    Layout, ListPart, ListSlice, Section, encode, memory_address, render,
+};
+use crate::console::memory::views::{
+    ChannelRow, JournalPage, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
+};
+use crate::language::PageLanguage;
+use crate::memories::{self, CurrentMemories, KeyFields, MemoryOrder};
+use crate::own_page::{self, OwnPage};
+use crate::refusal::Refusal;
+use crate::workspaces::Shown;
+use crate::{ApiProblem, Web, workspaces};
+
+#[derive(Template)]
+#[template(path = "console/memory.html")]
+struct MemoryPage<'a> {
+    layout: Layout<'a>,
+    workspace: String,
+    workspace_label: String,
+    /// The id and the label of each workspace.
+    workspaces: Vec<(String, String)>,
+    channels: Vec<(String, String, bool)>,
+    user: String,
+    reads_users: bool,
+    /// The requested user, if nothing is known about them.
+    nobody: Option<String>,
+    withheld: Option<&'static str>,
+    memories: Vec<MemoryView>,
+    /// A note, if memories of threads are left out.
+    threads_cut: Option<&'static str>,
+    rows: Vec<ChannelRow>,
+    memos: Vec<MemoView>,
+    /// Set if not all memos are shown.
+    slice: Option<ListSlice>,
+    journal: Vec<JournalRow>,
+    /// A note, if not all of the journal is shown.
+    journal_cut: Option<String>,
+    older: Option<String>,
+    is_newest: bool,
+    address: String,
+    /// The page to which forms return.
+    back: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct MemoryQuery {
+    workspace: String,
+    channel: String,
+    #[serde(rename = "person")]
+    user: String,
+    /// The number of memos before those that are shown.
+    memos_after: usize,
+    before: Option<i64>,
+}
+
+/// The number of memos per page. The API returns all.
+const MEMOS: usize = 50;
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<MemoryQuery>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let query = query.map_or(MemoryQuery::default(), |Query(query)| query);
+    let access = &visitor.access;
+    let known = workspaces::all(&web).await?;
+    let workspace = match query.workspace.as_str() {
+        // The local room comes first, but a team's workspace is of more interest.
+        "" => known.get(1).or(known.first()).cloned(),
+        id => Some(workspaces::find(&web, Some(id)).await?),
+    };
+    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
+    let channel = match query.channel.as_str() {
+        "" => None,
+        id => Some(workspaces::channel(&web, &workspace, id).await?.id),
+    };
+    let channel = channel.as_ref();
+    let reads_users = access.may_read(&workspace, aizuchi_model::chat::Visibility::Public);
+    let name = query.user.trim().trim_start_matches('@');
+    let user = match reads_users && !name.is_empty() {
+        true => Some(RememberedUser::find(&web, &workspace, name).await?),
+        false => None,
+    };
+    let CurrentMemories { memories: mut found, is_cut } = match (channel, &user) {
+        (None, Some(_)) => memories::read_all(&web, &workspace).await?,
+        _ => memories::read(&web, &workspace, channel).await?,
+    };
+    let mut memos = memories::read_memos(&web, access, &workspace, channel).await?;
+    let places = Places::read(&web, access, &workspace).await?;
+    let rows = match channel.is_none() && user.is_none() {
+        true => places.rows(&found),
+        false => Vec::new(),
+    };
+    let journal = JournalPage::read(&web, access, &workspace, channel, query.before).await?;
+    let all = found.clone();
+    if channel.is_none() && user.is_none() {
+        found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
+    }
+    let journaled = all.iter().filter(|memory| journal.names(memory.id));
+    let readable = found
+        .iter()
+        .chain(journaled)
+        .flat_map(|memory| memory.entries.iter().chain(&memory.removed));
+    let readable = readable.filter(|entry| memories::may_read(access, &workspace, entry));
+    let behind: BTreeSet<MessageRef> =
+        readable.flat_map(|entry| entry.messages.iter().cloned()).collect();
+    let sources = memories::sources(&web, &workspace, behind).await?;
+    let builder = ViewBuilder {
+        access,
+        language,
+        names: web.archive.users(&workspace).await?,
+        places: &places,
+        sources,
+        user: user.as_ref(),
+    };
+    let journal_rows = journal.rows(&builder, &all, &memos);
+    let mut views: Vec<MemoryView> = Vec::new();
+    for memory in &found {
+        let Some(view) = builder.memory(memory) else { continue };
+        let shown = Shown::Memories(std::slice::from_ref(memory));
+        workspaces::record_look(&web, access, &workspace, shown).await?;
+        views.push(view);
+    }
+    memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
+    let address = address(&workspace, channel, &query.user);
+    let all_memos = memos.len();
+    let memos = memos.iter().skip(query.memos_after).take(MEMOS);
+    let memos: Vec<MemoView> = memos.map(|(id, memo)| builder.memo(*id, memo)).collect();
+    let shown = (memos.len(), all_memos);
+    let slice = ListSlice::new(("memos", address.as_str()), query.memos_after, shown, language);
+    let is_withheld = !reads_users;
+    let journal_part = ListPart {
+        name: "changes",
+        shown: journal_rows.len(),
+        newest: query.before.map(|_| address.clone()),
+        older: journal.older.map(|number| format!("{address}&before={number}#journal")),
+    };
+    render(&MemoryPage {
+        layout: Layout::new(&web, &visitor, language, Section::Memory),
+        workspaces: workspaces::choices(&web, &known, language),
+        channels: places.choices(channel),
+        reads_users,
+        nobody: (user.is_some() && views.is_empty() && all_memos == 0).then(|| name.to_owned()),
+        withheld: is_withheld.then(|| match access {
+            Access::ThisMachine => texts::console::withheld_here(language),
+            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
+        }),
+        memories: views,
+        threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
+        rows,
+        memos,
+        slice,
+        journal_cut: journal_part.note(language),
+        journal: journal_rows,
+        older: journal_part.older,
+        is_newest: query.before.is_none(),
+        back: match query.memos_after {
+            0 => address.clone(),
+            after => format!("{address}&memos_after={after}"),
+        },
+        address,
+        user: query.user,
+        workspace_label: workspaces::label(&web, &workspace, language),
+        workspace: workspace.to_string(),
+    })
+}
+
+fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, user: &str) -> String {
+    let address = memory_address(workspace, channel);
+    match user.trim() {
+        "" => address,
+        user => format!("{address}&person={}", encode(user)),
+    }
+}
+
+/// The fields of the forms on the page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryForm {
+    workspace: Option<String>,
+    #[serde(default)]
+    scope: String,
+    channel: Option<String>,
+    thread: Option<String>,
+    #[serde(default)]
+    term: String,
+    #[serde(default)]
+    version: i64,
+    /// An order as in the API, or `memo`, `remove memo` and `revert memo`.
+    order: String,
+    entry: Option<String>,
+    text: Option<String>,
+    to: Option<i64>,
+    memo: Option<i64>,
+    priority: Option<i64>,
+    tags: Option<String>,
+    detail: Option<String>,
+    /// The page to return to.
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    back: Option<OwnPage>,
+}
+
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    form: Result<Form<MemoryForm>, FormRejection>,
+) -> Result<Redirect, ApiProblem> {
+    let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
+    let back = OwnPage::redirect(form.back.as_ref(), "/console/memory");
+    let access = &visitor.access;
+    if form.order == "revert memo" {
+        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
+        let to = MemoryId(form.to.ok_or(Refusal::IncompleteForm)?);
+        memories::revert_memo(&web, access, form.workspace.as_deref(), id, to).await?;
+        return Ok(back);
+    }
+    if matches!(form.order.as_str(), "memo" | "remove memo") {
+        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
+        let edit = match form.order.as_str() {
+            "memo" => {
+                let tags = form.tags.unwrap_or_default();
+                let tags: Vec<String> = tags.split([',', '、']).map(str::to_owned).collect();
+                let content = form.text.unwrap_or_default();
+                let priority = form.priority.ok_or(Refusal::IncompleteForm)?;
+                Some(memories::parse_edit(&content, priority, &tags, form.detail.as_deref())?)
+            }
+            _ => None,
+        };
+        memories::change_memo(&web, access, form.workspace.as_deref(), id, edit).await?;
+        return Ok(back);
+    }
+    let MemoryForm { workspace, scope, channel, thread, term, .. } = form;
+    let order = MemoryOrder {
+        key: KeyFields { workspace, scope, channel, thread, term },
+        version: form.version,
+        order: form.order,
+        entry: form.entry,
+        text: form.text,
+        to: form.to,
+    };
+    memories::carry_out(&web, access, order).await?;
+    Ok(back)
+}

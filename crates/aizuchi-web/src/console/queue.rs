@@ -1,0 +1,479 @@
+//! The page of what is stuck, and of the program's health.
+
+mod memories;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
+use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
+use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+use aizuchi_store::private_reads::PrivateReads;
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
+use axum::response::{Html, Redirect};
+use serde::Deserialize;
+
+use crate::access::{Access, Visitor};
+use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
+use crate::console::layout::{
+    Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
+};
+use crate::console::queue::memories::UnmadeMemory;
+use crate::console::trust_card::TrustCard;
+use crate::dead_letters::DeadLetterPage;
+use crate::language::PageLanguage;
+use crate::models::ProblemView;
+use crate::own_page::{self, OwnPage};
+use crate::private_reads::ReadsPage;
+use crate::proposals::{ProposalAction, ProposalRequest};
+use crate::refusal::Refusal;
+use crate::{
+    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
+    workspaces,
+};
+
+#[derive(Template)]
+#[template(path = "console/queue.html")]
+struct QueuePage<'a> {
+    layout: Layout<'a>,
+    /// The workspaces to choose from: the id and the label of each.
+    workspaces: Vec<(String, String)>,
+    /// The chosen workspace, or empty.
+    workspace: String,
+    /// The address at which the lists begin, and to which forms return.
+    address: String,
+    /// The offers to speak without approval.
+    offers: Vec<TrustCard>,
+    proposals: Vec<ProposalCard>,
+    decided: Vec<DecidedView>,
+    calls: Vec<CallCard>,
+    decided_calls: Vec<DecidedView>,
+    letters: Vec<DeadLetterCard>,
+    letters_part: ListPart,
+    steps: Vec<WaitingView>,
+    /// Set if not all steps are shown.
+    steps_cut: Option<String>,
+    unmade: Vec<UnmadeMemory>,
+    models: Vec<ModelView>,
+    /// The problems of the models in use, as far as the program knows them without a call.
+    problems: Vec<String>,
+    health: Health,
+    size: String,
+    last_backup: Option<TimeView>,
+    /// Only for admins.
+    reads: Option<(Vec<ReadView>, ListPart)>,
+}
+
+/// The name and the link of a place.
+struct PlaceView {
+    name: String,
+    address: String,
+    /// The workspace's label.
+    workspace: String,
+}
+
+/// A proposed text, and the forms that decide on it.
+struct ProposalCard {
+    id: i64,
+    place: PlaceView,
+    /// The page of its decision.
+    decision: String,
+    why: Option<String>,
+    confidence: Option<String>,
+    expires: TimeView,
+    /// `None` if the visitor may not read it, and so may not decide.
+    text: Option<String>,
+}
+
+/// A call of a tool that may write, and the form that decides on it.
+struct CallCard {
+    id: i64,
+    place: PlaceView,
+    /// The page of the decision that led to it.
+    decision: String,
+    server: String,
+    tool: String,
+    expires: TimeView,
+    /// All arguments. `None` if the visitor may not read them, and so may not decide.
+    arguments: Option<String>,
+}
+
+/// A proposal or a call that was decided, or has lapsed.
+struct DecidedView {
+    id: i64,
+    place: PlaceView,
+    decision: String,
+    state: &'static str,
+    /// The tool, if it is a call.
+    what: String,
+    by: String,
+    at: TimeView,
+}
+
+struct DeadLetterCard {
+    id: i64,
+    place: PlaceView,
+    given_up: String,
+    /// The page of its decision.
+    decision: Option<String>,
+    at: TimeView,
+    error: String,
+    text: Option<String>,
+}
+
+struct WaitingView {
+    key: String,
+    place: PlaceView,
+    verb: &'static str,
+    is_owed: bool,
+    is_now: bool,
+    due: TimeView,
+}
+
+struct ModelView {
+    name: String,
+    in_use: bool,
+    failing_since: Option<TimeView>,
+    calls: String,
+    last_error: Option<String>,
+}
+
+struct ReadView {
+    place: PlaceView,
+    reader: String,
+    what: &'static str,
+    at: TimeView,
+    count: u64,
+}
+
+/// The maximum number of decided proposals that are shown. The API returns more.
+const MAX_DECIDED: usize = 10;
+/// The maximum number of steps that are shown. The API returns all.
+const MAX_STEPS: usize = 200;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct QueueQuery {
+    workspace: String,
+    /// The cursor of an older page of dead letters.
+    before: Option<i64>,
+    /// The cursor of an older page of recorded reads.
+    reads_before: Option<i64>,
+}
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<QueueQuery>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let query = query.map_or(QueueQuery::default(), |Query(query)| query);
+    let access = &visitor.access;
+    let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
+    let health = health::read(&web, only.clone()).await?;
+    let known = workspaces::all(&web).await?;
+    let places = PlaceLabels::read(&web, access, &known, language).await?;
+    let before = query.before.map(DeadLetterId);
+    let DeadLetterPage { letters, older } =
+        dead_letters::read(&web, access, only.clone(), before).await?;
+    let (open, decided): (Vec<Proposal>, Vec<Proposal>) =
+        proposals::read(&web, access, only.clone())
+            .await?
+            .into_iter()
+            .partition(|proposal| proposal.state == ProposalState::Open);
+    let (open_calls, decided_calls): (Vec<Consent>, Vec<Consent>) =
+        consents::read(&web, access, only.clone())
+            .await?
+            .into_iter()
+            .partition(|consent| consent.state == ConsentState::Open);
+    let asked = only.as_ref().map_or(&known[..], std::slice::from_ref);
+    let offers = trust::open(&web, access, asked).await?;
+    let offer = |offer: &TrustOffer| {
+        let name = places.view(&offer.workspace, &offer.channel).name;
+        TrustCard::new(offer, &format!("#{name}"), language)
+    };
+    let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
+    let reads = match access.is_admin() {
+        true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
+        false => None,
+    };
+    let address = |part: Option<(&str, i64)>| queue_address(only.as_ref(), part);
+    let letters_part = ListPart {
+        name: "letters",
+        shown: letters.len(),
+        newest: before.map(|_| address(None)),
+        older: older.map(|DeadLetterId(id)| address(Some(("before", id)))),
+    };
+    let reads = reads.map(|ReadsPage { reads, older }| {
+        let part = ListPart {
+            name: "reads",
+            shown: reads.len(),
+            newest: query.reads_before.map(|_| address(None)),
+            older: older.map(|at| address(Some(("reads_before", at)))),
+        };
+        (reads.iter().map(|it| read(it, &places, language)).collect(), part)
+    });
+    let now = views::seconds(web.clock.now());
+    let problems = models::problems(&web.models, language).into_iter();
+    let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
+    let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
+    let all_steps = health.steps.len() + due.len();
+    let steps = health.steps.iter().take(MAX_STEPS);
+    let steps = steps.map(|step| (step.due, waiting(step, &places, now, language)));
+    let due = due.into_iter().take(MAX_STEPS);
+    let due = due.map(|memory| (memory.due, memories::waiting(memory, &places, language)));
+    let mut steps: Vec<(f64, WaitingView)> = steps.chain(due).collect();
+    steps.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    render(&QueuePage {
+        layout: Layout::new(&web, &visitor, language, Section::Queue),
+        workspaces: workspaces::choices(&web, &known, language),
+        workspace: query.workspace,
+        offers: offers.iter().map(offer).collect(),
+        proposals: open.iter().map(card).collect(),
+        decided: decided
+            .iter()
+            .take(MAX_DECIDED)
+            .map(|proposal| decided_view(proposal, &places, language))
+            .collect(),
+        calls: open_calls.iter().map(|call| call_card(call, &places)).collect(),
+        decided_calls: decided_calls
+            .iter()
+            .take(MAX_DECIDED)
+            .map(|call| decided_call(call, &places, language))
+            .collect(),
+        letters: letters
+            .iter()
+            .rev()
+            .map(|it| dead_letter_card(it, access, &places, language))
+            .collect(),
+        letters_part,
+        steps_cut: (all_steps > MAX_STEPS)
+            .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
+        steps: steps.into_iter().take(MAX_STEPS).map(|(_, step)| step).collect(),
+        unmade: memories::unmade(&health.memories, &places, language),
+        models: health.models.iter().map(|it| model(it, language)).collect(),
+        problems: problems.map(problem).collect(),
+        size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
+        last_backup: health.last_backup.map(TimeView::from_seconds),
+        reads,
+        address: address(None),
+        health,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecideForm {
+    proposal: Option<i64>,
+    /// Only without a proposal.
+    call: Option<i64>,
+    /// An offer to speak without approval, only without both.
+    offer: Option<i64>,
+    /// `say`, `edit`, `not_now` or `never`; of a call `allow_once` or `refuse`; of an offer `by_itself` or `not_yet`.
+    choice: String,
+    /// Only for the choice `edit`.
+    text: Option<String>,
+    /// The page to return to.
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    back: Option<OwnPage>,
+}
+
+/// Decides a proposal or a call, or answers an offer.
+pub async fn decide(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    form: Result<Form<DecideForm>, FormRejection>,
+) -> Result<Redirect, ApiProblem> {
+    let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
+    let access = &visitor.access;
+    match (form.proposal, form.call, form.offer) {
+        (Some(id), None, None) => {
+            let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            let wish = ProposalRequest { action, text: form.text };
+            proposals::decide(&web, access, None, ProposalId(id), wish).await?;
+        }
+        (None, Some(id), None) => {
+            let choice = consents::parse_choice(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            consents::decide(&web, access, None, ConsentId(id), choice).await?;
+        }
+        (None, None, Some(id)) => {
+            let choice = TrustChoice::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            trust::answer(&web, access, None, TrustOfferId(id), choice).await?;
+        }
+        _ => return Err(Refusal::IncompleteForm.into()),
+    }
+    Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
+}
+
+/// The address of the queue of all workspaces or of one. `part` is the name of a list and its cursor.
+fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> String {
+    let workspace = only.map(|it| format!("workspace={}", encode(it.as_str())));
+    let part = part.map(|(list, before)| format!("{list}={before}"));
+    let pairs: Vec<String> = workspace.into_iter().chain(part).collect();
+    match pairs.is_empty() {
+        true => "/console/queue".to_owned(),
+        false => format!("/console/queue?{}", pairs.join("&")),
+    }
+}
+
+/// The labels of all workspaces, and the names of all channels that the visitor may know.
+struct PlaceLabels {
+    workspaces: HashMap<WorkspaceId, String>,
+    channels: HashMap<(WorkspaceId, ChannelId), String>,
+}
+
+impl PlaceLabels {
+    async fn read(
+        web: &Web,
+        access: &Access,
+        known: &[WorkspaceId],
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        let label = |it: &WorkspaceId| (it.clone(), workspaces::label(web, it, language));
+        let labels = known.iter().map(label).collect();
+        let mut names = HashMap::new();
+        for workspace in known {
+            let channels = web.archive.channels(workspace).await?.into_iter();
+            let named = channels.filter(|channel| access.may_name(channel.visibility));
+            names
+                .extend(named.map(|Channel { workspace, id, name, .. }| {
+                    ((workspace, id), name.to_string())
+                }));
+        }
+        Ok(Self { workspaces: labels, channels: names })
+    }
+
+    fn view(&self, workspace: &WorkspaceId, channel: &ChannelId) -> PlaceView {
+        let name = self.channels.get(&(workspace.clone(), channel.clone()));
+        PlaceView {
+            name: name.cloned().unwrap_or_else(|| channel.to_string()),
+            address: channel_address(workspace, channel),
+            workspace: self.label(workspace),
+        }
+    }
+
+    fn label(&self, workspace: &WorkspaceId) -> String {
+        let label = self.workspaces.get(workspace);
+        label.cloned().unwrap_or_else(|| workspace.to_string())
+    }
+}
+
+fn proposal_card(proposal: &Proposal, places: &PlaceLabels, language: Language) -> ProposalCard {
+    let ConversationId { workspace, channel, .. } = &proposal.conversation;
+    ProposalCard {
+        id: proposal.id.0,
+        decision: decision_address(workspace, proposal.decision),
+        why: proposal.why.as_ref().map(ToString::to_string),
+        confidence: proposal.confidence.map(|value| texts::console::confidence(language, value)),
+        expires: TimeView::new(proposal.expires),
+        text: proposal.text.as_ref().map(ToString::to_string),
+        place: places.view(workspace, channel),
+    }
+}
+
+fn decided_view(proposal: &Proposal, places: &PlaceLabels, language: Language) -> DecidedView {
+    let ConversationId { workspace, channel, .. } = &proposal.conversation;
+    let (by, at) = match &proposal.decided {
+        Some((by, at)) => (named(by).to_owned(), *at),
+        None => (String::new(), proposal.expires),
+    };
+    DecidedView {
+        id: proposal.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, proposal.decision),
+        state: texts::console::proposal_state(language, proposal.state),
+        what: String::new(),
+        by,
+        at: TimeView::new(at),
+    }
+}
+
+fn call_card(consent: &Consent, places: &PlaceLabels) -> CallCard {
+    let ConversationId { workspace, channel, .. } = &consent.conversation;
+    CallCard {
+        id: consent.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, consent.decision),
+        server: consent.server().to_owned(),
+        tool: consent.own_name().to_owned(),
+        expires: TimeView::new(consent.expires),
+        arguments: consent.arguments.as_ref().map(ToString::to_string),
+    }
+}
+
+fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> DecidedView {
+    let ConversationId { workspace, channel, .. } = &consent.conversation;
+    let (by, at) = match &consent.decided {
+        Some((by, at)) => (named(by).to_owned(), *at),
+        None => (String::new(), consent.expires),
+    };
+    DecidedView {
+        id: consent.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, consent.decision),
+        state: texts::consents::state(language, consent.state),
+        what: consent.tool.to_string(),
+        by,
+        at: TimeView::new(at),
+    }
+}
+
+fn dead_letter_card(
+    letter: &DeadLetter,
+    access: &Access,
+    places: &PlaceLabels,
+    language: Language,
+) -> DeadLetterCard {
+    let conversation = &letter.conversation;
+    let text = letter.text.as_ref().filter(|_| dead_letters::may_read(access, letter));
+    DeadLetterCard {
+        id: letter.id.0,
+        place: places.view(&conversation.workspace, &conversation.channel),
+        given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
+        decision: letter.decision.map(|id| decision_address(&conversation.workspace, id)),
+        at: TimeView::new(letter.at),
+        error: letter.error.clone(),
+        text: text.map(ToString::to_string),
+    }
+}
+
+fn waiting(step: &WaitingStep, places: &PlaceLabels, now: f64, language: Language) -> WaitingView {
+    let channel = ChannelId::new(step.channel.as_str());
+    let thread = step.thread.as_deref().unwrap_or_default();
+    WaitingView {
+        key: format!("{} {channel} {thread}", step.workspace),
+        place: places.view(&step.workspace, &channel),
+        verb: texts::console::pending_verb(language, step.verb),
+        is_owed: step.owed,
+        is_now: step.in_progress || step.due <= now,
+        due: TimeView::from_seconds(step.due),
+    }
+}
+
+fn model(health: &ModelHealth, language: Language) -> ModelView {
+    ModelView {
+        name: health.model.to_string(),
+        in_use: health.in_use,
+        failing_since: health.failing_since.map(TimeView::from_seconds),
+        calls: texts::console::failures(language, health.failures, health.calls),
+        last_error: health.last_error.as_ref().map(ToString::to_string),
+    }
+}
+
+fn read(reads: &PrivateReads, places: &PlaceLabels, language: Language) -> ReadView {
+    ReadView {
+        place: places.view(&reads.read.workspace, &reads.read.channel),
+        reader: reads.read.reader.to_string(),
+        what: texts::console::private_text(language, reads.read.what.name()),
+        at: TimeView::new(reads.at),
+        count: reads.count,
+    }
+}

@@ -1,0 +1,48 @@
+//! The status that `aizuchi status` shows, with what only the running program knows.
+
+use aizuchi_model::chat::WorkspaceId;
+
+use crate::access::Access;
+use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
+use crate::{ApiProblem, Web, workspaces};
+
+/// Reads the status of all workspaces, or of one, as far as this visitor may know it.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    only: Option<&WorkspaceId>,
+) -> Result<Status, ApiProblem> {
+    let rulebook = web.room.rulebook();
+    let (zone, now) = (&web.zone, web.clock.now());
+    let reader = StatusReader { archive: &*web.archive, rulebook: &rulebook, zone, now };
+    let mut read = Vec::new();
+    for workspace in workspaces::all(web).await? {
+        if only.is_some_and(|only| *only != workspace) {
+            continue;
+        }
+        let orders = web.store.orders(&workspace).await?;
+        let connection = Some(connection(web, &workspace));
+        read.push(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? });
+    }
+    let status = Status {
+        version: env!("CARGO_PKG_VERSION"),
+        database: web.database.clone(),
+        installation: web.archive.installation(),
+        workspaces: read,
+        dead_letters: web.archive.backlog().await?.dead_letters,
+    };
+    Ok(if access.is_admin() { status } else { status.without_private_names() })
+}
+
+fn connection(web: &Web, workspace: &WorkspaceId) -> ConnectionStatus {
+    let platform = web.platforms.for_workspace(workspace).ok();
+    let progress = platform.and_then(|platform| platform.backfill_progress());
+    ConnectionStatus {
+        name: workspaces::name(web, workspace),
+        platform: workspaces::platform_name(web, workspace).map(str::to_owned),
+        outage: workspaces::outage(web, workspace),
+        behind: progress.as_ref().map_or(0, |progress| progress.behind.len()),
+        channels: progress.as_ref().map_or(0, |progress| progress.channels),
+        failing: progress.as_ref().map_or(0, |progress| progress.failing.len()),
+    }
+}

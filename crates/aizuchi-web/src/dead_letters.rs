@@ -1,0 +1,165 @@
+//! Dead letters: listed, retried, or dropped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_store::order::Order;
+use aizuchi_store::query::DeadLetterQuery;
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::{Access, Visitor};
+use crate::refusal::Refusal;
+use crate::views::DeadLetterView;
+use crate::workspaces::{FilterParameter, Shown};
+use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+
+#[derive(Deserialize, JsonSchema)]
+pub struct DeadLetterParameters {
+    /// Only this workspace, by its id; all workspaces if omitted.
+    workspace: Option<String>,
+    /// The `older` value of a page, to get the next older one.
+    before: Option<i64>,
+}
+
+/// Dead letters, oldest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LettersAnswer")]
+pub struct DeadLettersAnswer {
+    dead_letters: Vec<DeadLetterView>,
+    /// The value of `before` for the next older page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<i64>,
+}
+
+/// The number of letters on one page.
+const PAGE: usize = 100;
+
+/// A page of letters, oldest first.
+pub struct DeadLetterPage {
+    pub letters: Vec<DeadLetter>,
+    /// The cursor of the next older page, if there is one.
+    pub older: Option<DeadLetterId>,
+}
+
+/// What an operator does with a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadLetterAction {
+    Retry,
+    Drop,
+}
+
+/// `GET /api/dead-letters`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<DeadLetterParameters>, QueryRejection>,
+) -> ApiResult<DeadLettersAnswer> {
+    let Query(query) = query.map_err(|_| Refusal::LetterNumberNeeded)?;
+    let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
+    let before = query.before.map(DeadLetterId);
+    let DeadLetterPage { letters, older } = read(&web, &visitor.access, workspace, before).await?;
+    let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
+        true => views::dead_letter(letter),
+        false => views::dead_letter_without_text(letter),
+    };
+    let dead_letters = letters.iter().map(view).collect();
+    Ok(Json(DeadLettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
+}
+
+/// Returns the newest letters before one of them. Reads of private ones are recorded.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+    before: Option<DeadLetterId>,
+) -> Result<DeadLetterPage, ApiProblem> {
+    // Fetch one more, to learn whether there is a page before this one.
+    let query = DeadLetterQuery { workspace, before, limit: PAGE + 1 };
+    let mut letters = web.archive.dead_letters(&query).await?;
+    let surplus = letters.len().saturating_sub(PAGE);
+    letters.drain(..surplus);
+    let older = letters.first().filter(|_| surplus > 0).map(|letter| letter.id);
+    let mut shown: BTreeMap<&WorkspaceId, Vec<DeadLetter>> = BTreeMap::new();
+    for letter in &letters {
+        shown.entry(&letter.conversation.workspace).or_default().push(letter.clone());
+    }
+    for (workspace, letters) in shown {
+        workspaces::record_look(web, access, workspace, Shown::DeadLetters(&letters)).await?;
+    }
+    Ok(DeadLetterPage { letters, older })
+}
+
+/// Finds the letter with this id, in one workspace or in any.
+async fn find(
+    web: &Web,
+    workspace: Option<WorkspaceId>,
+    id: DeadLetterId,
+) -> Result<DeadLetter, ApiProblem> {
+    let before = Some(DeadLetterId(id.0.saturating_add(1)));
+    let query = DeadLetterQuery { workspace, before, limit: 1 };
+    let newest = web.archive.dead_letters(&query).await?.pop();
+    newest.filter(|letter| letter.id == id).ok_or_else(absent)
+}
+
+/// Whether the visitor may read the text of a letter, which a model wrote.
+pub fn may_read(access: &Access, letter: &DeadLetter) -> bool {
+    access.may_read_models(&letter.conversation.workspace)
+}
+
+/// `POST /api/dead-letters/ID/retry`.
+pub async fn retry(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    filter: FilterParameter,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| absent())?;
+    let workspace = workspaces::only(&web, filter).await?;
+    let action = DeadLetterAction::Retry;
+    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /api/dead-letters/ID`.
+pub async fn drop(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    filter: FilterParameter,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| absent())?;
+    let workspace = workspaces::only(&web, filter).await?;
+    let action = DeadLetterAction::Drop;
+    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Retries or drops a letter of the given workspace, or without one, of any.
+pub async fn settle(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+    id: DeadLetterId,
+    action: DeadLetterAction,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let workspace = find(web, workspace, id).await?.conversation.workspace;
+    let order = match action {
+        DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
+        DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
+    };
+    Ok(web.inbox.apply_order(order.signed(access.signature())).await?)
+}
+
+fn absent() -> ApiProblem {
+    Refusal::NoDeadLetter.into()
+}

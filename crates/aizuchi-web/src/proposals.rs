@@ -1,0 +1,295 @@
+//! Proposals: what the persona would say unasked, where a person has to approve it first. They are listed, and decided
+//! by visitors who may read the channel.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::proposal::{
+    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+};
+use aizuchi_model::memory::asker::named;
+use aizuchi_model::split::split;
+use aizuchi_platform::local::parse_text;
+use aizuchi_store::order::Order;
+use aizuchi_store::query::ProposalQuery;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::{Access, Visitor};
+use crate::api::invalid_body;
+use crate::deciders::{hide_decider, require_decider, visibilities};
+use crate::refusal::Refusal;
+use crate::refusal::body_format::BodyFormat;
+use crate::trust::TrustOfferView;
+use crate::workspaces::{FilterParameter, Shown};
+use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
+
+/// Proposals, newest first, and what was learned from the decisions about them.
+#[derive(Serialize, JsonSchema)]
+pub struct ProposalsAnswer {
+    proposals: Vec<ProposalView>,
+    /// What was learned from decisions about proposals, for each channel with any.
+    learned: Vec<LearnedView>,
+    /// Unanswered offers of the persona to speak by itself.
+    offers: Vec<TrustOfferView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ProposalView {
+    id: ProposalId,
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    decision: DecisionId,
+    state: ProposalState,
+    /// Null if the text is no longer kept, or if the visitor may not read it.
+    text: Option<Arc<str>>,
+    /// The proposed text, if another one was posted in its place. Null if it is no longer kept, or if the visitor may
+    /// not read it.
+    original: Option<Arc<str>>,
+    /// The message that the proposal answers.
+    about: Option<MessageId>,
+    /// Why the persona would say it. Null, too, if the visitor may not read what models wrote.
+    why: Option<Arc<str>>,
+    /// The confidence of the judge.
+    confidence: Option<f64>,
+    ts: f64,
+    /// When the proposal can no longer be approved.
+    expires: f64,
+    /// Who decided; empty: somebody on this machine. Null for viewers.
+    by: Option<Arc<str>>,
+    decided: Option<f64>,
+}
+
+/// What was learned from the decisions about a channel's proposals.
+#[derive(Serialize, JsonSchema)]
+pub struct LearnedView {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    decided: usize,
+    /// The confidence from which on nearly all proposals were approved. Null while too little is known.
+    confidence: Option<f64>,
+    /// The share of these proposals that was approved.
+    share: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalBody {
+    /// The id of the workspace to look in; all workspaces if omitted.
+    workspace: Option<String>,
+    choice: ProposalAction,
+    /// The text to post instead, if the choice is `edit`.
+    text: Option<String>,
+}
+
+/// A choice about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalAction {
+    Say,
+    Edit,
+    NotNow,
+    Never,
+}
+
+/// The number of newest proposals in a list.
+const PAGE: usize = 100;
+/// The number of newest labels of a workspace that count.
+const LABELS: usize = 2000;
+
+/// The key of a channel among all workspaces.
+type WorkspaceChannel = (WorkspaceId, ChannelId);
+
+/// `GET /api/proposals`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    filter: FilterParameter,
+) -> ApiResult<ProposalsAnswer> {
+    let workspace = workspaces::only(&web, filter).await?;
+    let proposals = read(&web, &visitor.access, workspace.clone()).await?;
+    let known = match workspace {
+        Some(workspace) => vec![workspace],
+        None => workspaces::all(&web).await?,
+    };
+    let learned = labels(&web, &known).await?.into_iter().map(learned).collect();
+    let offers = trust::open(&web, &visitor.access, &known).await?;
+    let view = |proposal| match visitor.access.may_order() {
+        true => view(proposal),
+        false => ProposalView { by: None, ..view(proposal) },
+    };
+    Ok(Json(ProposalsAnswer {
+        proposals: proposals.into_iter().map(view).collect(),
+        learned,
+        offers: offers.into_iter().map(TrustOfferView::new).collect(),
+    }))
+}
+
+/// `POST /api/proposals/ID`.
+pub async fn post(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    body: Result<Json<ProposalBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Proposal))?;
+    let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
+    let wish = ProposalRequest { action: body.choice, text: body.text };
+    decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What a person does with a proposal, and the text if it is edited.
+pub struct ProposalRequest {
+    pub action: ProposalAction,
+    pub text: Option<String>,
+}
+
+impl ProposalAction {
+    /// Parses an action as it is written in forms.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "say" => ProposalAction::Say,
+            "edit" => ProposalAction::Edit,
+            "not_now" => ProposalAction::NotNow,
+            "never" => ProposalAction::Never,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the newest proposals, and older ones that can still be decided, newest first, without the text that the visitor may not read. Reads of private ones
+/// are recorded.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+) -> Result<Vec<Proposal>, ApiProblem> {
+    let now = web.clock.now();
+    let query = ProposalQuery { workspace, decision: None, before: None, limit: PAGE };
+    let mut proposals = web.archive.proposals(&query, now).await?;
+    // An open proposal must stay decidable, however many newer ones there are.
+    if let Some(oldest) = proposals.last().map(|proposal| proposal.id) {
+        let older = web.archive.open_proposals(now).await?.into_iter();
+        proposals.extend(older.filter(|proposal| {
+            let workspace = &proposal.conversation.workspace;
+            proposal.id < oldest && query.workspace.as_ref().is_none_or(|only| only == workspace)
+        }));
+    }
+    let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
+    let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
+    for proposal in &mut proposals {
+        hide_decider(access, &mut proposal.decided);
+        let ConversationId { workspace, channel, .. } = &proposal.conversation;
+        if !known.contains_key(workspace) {
+            known.insert(workspace.clone(), visibilities(web, workspace).await?);
+        }
+        let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
+        if !access.may_read_models(workspace) {
+            // The reason is not part of what would be posted.
+            proposal.why = None;
+        }
+        // A channel that is not known counts as private.
+        if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
+            shown.entry(workspace.clone()).or_default().push(proposal.clone());
+        } else {
+            proposal.text = None;
+            proposal.original = None;
+        }
+    }
+    for (workspace, proposals) in shown {
+        workspaces::record_look(web, access, &workspace, Shown::Proposals(&proposals)).await?;
+    }
+    Ok(proposals)
+}
+
+/// Decides a proposal of the given workspace, or without one, of any.
+pub async fn decide(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+    id: ProposalId,
+    wish: ProposalRequest,
+) -> Result<(), ApiProblem> {
+    // The newest proposal below the next id is this one, if it still exists.
+    let before = Some(ProposalId(id.0.saturating_add(1)));
+    let query = ProposalQuery { workspace, decision: None, before, limit: 1 };
+    let newest = web.archive.proposals(&query, web.clock.now()).await?.pop();
+    let found = newest.filter(|proposal| proposal.id == id).ok_or(Refusal::NoProposal)?;
+    require_decider(web, access, &found.conversation).await?;
+    let workspace = found.conversation.workspace;
+    let choice = match wish.action {
+        ProposalAction::Say => ProposalChoice::SayIt,
+        ProposalAction::Edit => {
+            ProposalChoice::Edit(posts(web, &workspace, wish.text.as_deref().unwrap_or_default())?)
+        }
+        ProposalAction::NotNow => ProposalChoice::NotNow,
+        ProposalAction::Never => ProposalChoice::NeverLikeThis,
+    };
+    let order = Order::DecideProposal { workspace, id, choice, by: access.signature() };
+    Ok(web.inbox.apply_order(order).await?)
+}
+
+/// Splits a person's text into posts.
+fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
+    let text = parse_text(text).map_err(Refusal::Room)?;
+    Ok(match web.platforms.for_workspace(workspace) {
+        Ok(platform) => split(&text, platform.max_post_length()),
+        Err(_) => vec![text],
+    })
+}
+
+/// Returns the decisions on proposals in these workspaces, by channel.
+async fn labels(
+    web: &Web,
+    known: &[WorkspaceId],
+) -> Result<BTreeMap<WorkspaceChannel, Vec<ProposalLabel>>, ApiProblem> {
+    let mut by_channel: BTreeMap<WorkspaceChannel, Vec<ProposalLabel>> = BTreeMap::new();
+    for workspace in known {
+        for (channel, label) in web.archive.proposal_labels(workspace, LABELS).await? {
+            by_channel.entry((workspace.clone(), channel)).or_default().push(label);
+        }
+    }
+    Ok(by_channel)
+}
+
+fn learned(((workspace, channel), labels): (WorkspaceChannel, Vec<ProposalLabel>)) -> LearnedView {
+    let trusted = TrustedConfidence::from_labels(&labels);
+    LearnedView {
+        workspace,
+        channel,
+        decided: labels.len(),
+        confidence: trusted.map(|trusted| trusted.least.share()),
+        share: trusted.map(|trusted| trusted.share),
+    }
+}
+
+fn view(proposal: Proposal) -> ProposalView {
+    let ConversationId { workspace, channel, thread } = proposal.conversation;
+    let (by, decided) = proposal.decided.unzip();
+    ProposalView {
+        id: proposal.id,
+        workspace,
+        channel,
+        thread,
+        decision: proposal.decision,
+        state: proposal.state,
+        text: proposal.text,
+        original: proposal.original,
+        about: proposal.about,
+        why: proposal.why,
+        confidence: proposal.confidence,
+        ts: views::seconds(proposal.made),
+        expires: views::seconds(proposal.expires),
+        by: by.map(|by| named(&by).into()),
+        decided: decided.map(views::seconds),
+    }
+}
