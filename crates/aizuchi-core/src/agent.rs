@@ -46,7 +46,9 @@ use crate::agent::speaker::Words;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use crate::chat::{
+    AuthorKind, Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId,
+};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::LONGEST_TRIAL;
@@ -65,11 +67,13 @@ use crate::llm::fallback::Models;
 use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
 use crate::memo::MemoChange;
+use crate::memory::MessageRef;
 use crate::metrics::Metrics;
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Persona;
+use crate::platform::permalink::linked_message;
 use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
 use crate::prompt::builder::{PromptBuilder, PromptOptions};
@@ -432,25 +436,44 @@ impl Agent {
         Ok(context)
     }
 
-    /// Adds the messages outside the history that the newest ones of the target reply to.
+    /// Adds the messages outside the history that the newest ones of the target reply to, and what those link to that
+    /// reply to nothing.
     async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
+        let here = context.conversation.channel.clone();
+        let is_inside = |context: &Context, id: &MessageId| {
+            context.conversation_history.iter().any(|it| it.id == *id)
+        };
         let newest = context.target_messages().iter().rev();
-        let parents = newest.filter_map(|message| context.parent_given(message));
-        let is_outside =
-            |id: &&MessageId| context.conversation_history.iter().all(|it| it.id != **id);
-        let outside: Vec<MessageId> =
-            parents.filter(is_outside).take(MAX_REPLIED_TO).cloned().collect();
-        for parent in outside {
-            let ConversationId { workspace, channel, .. } = &context.conversation;
+        let parents = newest.filter_map(|message| match context.parent_given(message) {
+            Some(parent) if is_inside(context, parent) => None,
+            Some(parent) => Some((None, MessageRef(here.clone(), parent.clone()))),
+            None if message.author.kind == AuthorKind::Persona => None,
+            None => Some((Some(message.id.clone()), linked_message(message)?)),
+        });
+        let parents: Vec<_> = parents.take(MAX_REPLIED_TO).collect();
+        for (linking, MessageRef(channel, id)) in parents {
+            let workspace = &context.conversation.workspace;
             let archive = &self.command_answers.archive;
-            let Some(parent) = archive.message(workspace, channel, &parent).await? else {
+            let mut parent = archive.message(workspace, &channel, &id).await?;
+            if parent.is_none() && linking.is_some() {
+                // A link into a thread of Discord names the thread instead of its channel.
+                parent = archive.message(workspace, &here, &id).await?;
+            }
+            let Some(parent) = parent else { continue };
+            let channel = &parent.message.conversation.channel;
+            let is_elsewhere = *channel != here;
+            let is_visible = parent.visibility == Visibility::Public
+                || parent.visibility == context.visibility && !is_elsewhere;
+            let is_shown = !parent.is_deleted && !parent.is_withheld && is_visible;
+            if !is_shown
+                || is_elsewhere && self.channels_without_memory(workspace).await?.contains(channel)
+            {
                 continue;
-            };
-            let is_shown = !parent.is_deleted
-                && !parent.is_withheld
-                && (parent.visibility == context.visibility
-                    || parent.visibility == Visibility::Public);
-            if is_shown && !context.replied_to.contains(&parent.message) {
+            }
+            let is_outside = is_elsewhere || !is_inside(context, &id);
+            let linked = linking.map(|linking| (linking, MessageRef(channel.clone(), id)));
+            context.linked.extend(linked);
+            if is_outside && !context.replied_to.contains(&parent.message) {
                 let author = parent.message.author.id.clone();
                 context.names.entry(author).or_insert(parent.author_name);
                 context.replied_to.push(parent.message);

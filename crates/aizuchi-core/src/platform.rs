@@ -6,6 +6,7 @@ pub mod access;
 pub mod local;
 pub mod user_names;
 pub mod parsed_text;
+pub mod permalink;
 pub mod slash_command;
 pub mod keeper;
 pub mod split;
