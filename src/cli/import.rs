@@ -23,12 +23,12 @@ use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_model::chat::local;
-use aizuchi_model::chat::{UserId, Visibility, WorkspaceId, to_single_line};
+use aizuchi_model::chat::{AuthorKind, Channel, UserId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_model::clock::Clock;
 use aizuchi_past::replay::history::open_text;
 use aizuchi_past::replay::input::{InputFormat, format};
 use aizuchi_past::replay::to_import::arranged::{Arranged, Destination};
-use aizuchi_past::replay::to_import::{self, RecordedData};
+use aizuchi_past::replay::to_import::{self, KnownHere, RecordedData};
 use aizuchi_slack::identity::fetch_identity;
 use aizuchi_store::Store;
 use aizuchi_store::archive::Archive;
@@ -42,13 +42,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
 
-/// Import from myao2, kotonoha or another Aizuchi, or recorded messages.
+/// Import from myao2, kotonoha or another Aizuchi, exports of Slack and Discord, or recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it,
-    /// plain or gzipped; an export of another Aizuchi, or recorded messages in JSON Lines, plain or gzipped.
+    /// plain or gzipped; an export of Slack (the zip or its folder), or the JSON of DiscordChatExporter (a file, a folder
+    /// or a zip); an export of another Aizuchi, or recorded messages in JSON Lines, plain or gzipped.
     input: PathBuf,
     /// The workspace that the messages belong to: the id of a Slack team, like T0123456789; a Discord server, like
     /// discord:1234567890; or `local`, the local room. If omitted: the workspace that the input names, else the team of
@@ -72,6 +73,8 @@ pub struct ImportArgs {
 enum ImportInput {
     Myao2(Box<Myao2Database>),
     KotonohaDump,
+    /// An export of Slack or Discord.
+    PlatformExport,
     Recording,
 }
 
@@ -149,20 +152,44 @@ impl ImportArgs {
                     .with_context(|| format!("cannot import {}", self.input.display()))?;
                 Ok(ReadInput::KotonohaDump(Box::new(dump)))
             }
-            ImportInput::Recording => self.read_recording(config, persona).await,
+            ImportInput::PlatformExport => {
+                let recorded = self.read_export(config).await;
+                let recorded =
+                    recorded.with_context(|| format!("cannot import {}", self.input.display()))?;
+                self.place(recorded, config, persona).await
+            }
+            ImportInput::Recording => {
+                let recorded = to_import::read(open_text(&self.input)?)
+                    .with_context(|| format!("cannot read {}", self.input.display()))?;
+                self.place(recorded, config, persona).await
+            }
         }
     }
 
-    /// Reads recorded messages. Data that names its workspace goes there, and the rest to the workspace that the
+    async fn read_export(&self, config: &Config) -> anyhow::Result<RecordedData> {
+        let named = self.named_workspace();
+        let workspaces = to_import::exported_workspaces(&self.input)?;
+        let (store, _) = config.database_address().open().await?;
+        let mut known = KnownHere::default();
+        for workspace in workspaces.iter().chain(&named) {
+            let channels = store.channels(workspace).await?.into_iter();
+            known.channels.extend(channels.map(|it| ((it.workspace, it.id), it.visibility)));
+            let users = store.users(workspace).await?.into_iter();
+            let own = users.filter(|user| user.kind == AuthorKind::Persona);
+            known.personas.extend(own.map(|it| (it.workspace, it.id)));
+        }
+        to_import::read_export(&self.input, config.language.own(), named.as_ref(), &known)
+    }
+
+    /// Places recorded messages. Data that names its workspace goes there, and the rest to the workspace that the
     /// options select.
-    async fn read_recording(
+    async fn place(
         &self,
+        recorded: RecordedData,
         config: &Config,
         persona: Option<UserId>,
     ) -> anyhow::Result<ReadInput> {
         let input = self.input.display();
-        let recorded = to_import::read(open_text(&self.input)?)
-            .with_context(|| format!("cannot read {input}"))?;
         anyhow::ensure!(
             !recorded.is_empty(),
             "{input} is neither a myao2 database, nor a dump of kotonoha's database, nor recorded messages"
@@ -212,10 +239,13 @@ impl ImportArgs {
         }
         // A damaged file is reported by whatever reads it.
         let format = format::recognize(&self.input).unwrap_or_default();
+        if let Some(InputFormat::Slack | InputFormat::Discord) = format {
+            return Ok(ImportInput::PlatformExport);
+        }
         if let Some(format) = format.filter(|format| *format != InputFormat::JsonLines) {
             anyhow::bail!(
-                "{input} is {}, which is not imported; `aizuchi replay {input}` shows what Aizuchi would have said in it, \
-                 and on Slack and Discord it reads the newest history itself when it first starts",
+                "{input} is {}, which is not imported; `aizuchi replay {input}` shows what Aizuchi would have said in it. \
+                 Exports of Slack, and of Discord by DiscordChatExporter, are imported, because they have the platform's ids",
                 format.describe()
             );
         }
@@ -328,8 +358,8 @@ fn expired_before(config: &Config) -> Option<Timestamp> {
 }
 
 fn has_only_private_channels(data: &[ImportData]) -> bool {
-    let mut channels = data.iter().flat_map(|data| &data.channels);
-    channels.all(|channel| channel.visibility == Visibility::Private)
+    let is_private = |channel: &Channel| channel.visibility == Visibility::Private;
+    data.iter().all(|data| !data.knows_visibility && data.channels.iter().all(is_private))
 }
 
 /// How much of the platform's own history is read when a channel is first seen.

@@ -1,6 +1,7 @@
 //! The command `aizuchi import`: migrating from myao2.
 
 mod batches;
+mod exports;
 mod forgotten;
 mod kotonoha;
 mod one_moment;

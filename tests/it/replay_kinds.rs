@@ -337,14 +337,10 @@ fn what_is_not_read_is_named_with_what_is() {
 
 #[test]
 fn an_import_of_an_export_says_what_to_do_with_it() {
-    let slack = [("channels.json", PORCH), ("porch/2026-03-02.json", DAY)];
-    let (folder, zip) = (folder(&slack), zip(&slack));
+    let raw = r#"{"type":"message","ts":"1772442000.000100","user":"U1","text":"hi"}"#;
     let (_home, room) = file("room.json", &matrix(&[]));
-    for (path, what) in [
-        (folder.path(), "an export of Slack"),
-        (zip.path(), "an export of Slack"),
-        (&*room, "an export of a Matrix room"),
-    ] {
+    let (_other, raw) = file("porch.jsonl", raw);
+    for (path, what) in [(&*room, "an export of a Matrix room"), (&*raw, "raw messages of Slack")] {
         let config = tempfile::tempdir().unwrap();
         let mut command = aizuchi();
         let output = command.current_dir(config.path()).arg("import").arg(path).output().unwrap();

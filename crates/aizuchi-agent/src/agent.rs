@@ -42,7 +42,9 @@ use aizuchi_llm::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_llm::prompt::tokens::TokenCorrections;
 use aizuchi_llm::{Llm, LlmError};
 use aizuchi_model::chat::attachment::ReadAttachment;
-use aizuchi_model::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{
+    AuthorKind, Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId,
+};
 use aizuchi_model::clock::{Clock, duration_from_seconds, seeded_random};
 use aizuchi_model::context::{Context, ContextLimits, ContextWindow};
 use aizuchi_model::decision::consent::NewConsent;
@@ -54,9 +56,11 @@ use aizuchi_model::decision::{Attempt, DecisionResult, Evaluation};
 use aizuchi_model::event::quiet_order::QuietOrder;
 use aizuchi_model::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use aizuchi_model::memo::MemoChange;
+use aizuchi_model::memory::MessageRef;
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::permalink::linked_message;
 use aizuchi_model::persona::Persona;
 use aizuchi_model::platform::{PlatformError, Platforms};
 use aizuchi_model::reloadable::Reloadable;
@@ -432,25 +436,44 @@ impl Agent {
         Ok(context)
     }
 
-    /// Adds the messages outside the history that the newest ones of the target reply to.
+    /// Adds the messages outside the history that the newest ones of the target reply to, and what those link to that
+    /// reply to nothing.
     async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
+        let here = context.conversation.channel.clone();
+        let is_inside = |context: &Context, id: &MessageId| {
+            context.conversation_history.iter().any(|it| it.id == *id)
+        };
         let newest = context.target_messages().iter().rev();
-        let parents = newest.filter_map(|message| context.parent_given(message));
-        let is_outside =
-            |id: &&MessageId| context.conversation_history.iter().all(|it| it.id != **id);
-        let outside: Vec<MessageId> =
-            parents.filter(is_outside).take(MAX_REPLIED_TO).cloned().collect();
-        for parent in outside {
-            let ConversationId { workspace, channel, .. } = &context.conversation;
+        let parents = newest.filter_map(|message| match context.parent_given(message) {
+            Some(parent) if is_inside(context, parent) => None,
+            Some(parent) => Some((None, MessageRef(here.clone(), parent.clone()))),
+            None if message.author.kind == AuthorKind::Persona => None,
+            None => Some((Some(message.id.clone()), linked_message(message)?)),
+        });
+        let parents: Vec<_> = parents.take(MAX_REPLIED_TO).collect();
+        for (linking, MessageRef(channel, id)) in parents {
+            let workspace = &context.conversation.workspace;
             let archive = &self.command_answers.archive;
-            let Some(parent) = archive.message(workspace, channel, &parent).await? else {
+            let mut parent = archive.message(workspace, &channel, &id).await?;
+            if parent.is_none() && linking.is_some() {
+                // A link into a thread of Discord names the thread instead of its channel.
+                parent = archive.message(workspace, &here, &id).await?;
+            }
+            let Some(parent) = parent else { continue };
+            let channel = &parent.message.conversation.channel;
+            let is_elsewhere = *channel != here;
+            let is_visible = parent.visibility == Visibility::Public
+                || parent.visibility == context.visibility && !is_elsewhere;
+            let is_shown = !parent.is_deleted && !parent.is_withheld && is_visible;
+            if !is_shown
+                || is_elsewhere && self.channels_without_memory(workspace).await?.contains(channel)
+            {
                 continue;
-            };
-            let is_shown = !parent.is_deleted
-                && !parent.is_withheld
-                && (parent.visibility == context.visibility
-                    || parent.visibility == Visibility::Public);
-            if is_shown && !context.replied_to.contains(&parent.message) {
+            }
+            let is_outside = is_elsewhere || !is_inside(context, &id);
+            let linked = linking.map(|linking| (linking, MessageRef(channel.clone(), id)));
+            context.linked.extend(linked);
+            if is_outside && !context.replied_to.contains(&parent.message) {
                 let author = parent.message.author.id.clone();
                 context.names.entry(author).or_insert(parent.author_name);
                 context.replied_to.push(parent.message);

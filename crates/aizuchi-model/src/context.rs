@@ -263,9 +263,11 @@ pub struct Context {
     pub important_memos: Vec<Memo>,
     /// The newest other memos.
     pub recent_memos: Vec<Memo>,
-    /// Messages outside the history that the newest ones of the target reply to, according to the platform. Set by the
-    /// agent.
+    /// Messages outside the history that the newest ones of the target reply to, according to the platform, or link to.
+    /// Set by the agent.
     pub replied_to: Vec<Arc<Message>>,
+    /// What messages of the target that reply to nothing link to. Set by the agent.
+    pub linked: BTreeMap<MessageId, MessageRef>,
     /// Search results for the current messages, best first, if a search was made.
     pub recalled_messages: Vec<RecalledMessage>,
     /// The memories and memos behind the texts above.
@@ -318,6 +320,7 @@ impl Context {
             important_memos: Vec::new(),
             recent_memos: Vec::new(),
             replied_to: Vec::new(),
+            linked: BTreeMap::new(),
             recalled_messages: Vec::new(),
             memory_ids: Vec::new(),
             names: BTreeMap::new(),
@@ -488,6 +491,13 @@ impl Context {
             return None;
         }
         links.parents.keys().next().filter(|_| links.parents.len() == 1)
+    }
+
+    /// Returns the message that is shown beside one of the target: what it replies to, or else links to.
+    pub fn parent_shown(&self, message: &Message) -> Option<MessageRef> {
+        let given = self.parent_given(message).cloned();
+        let given = given.map(|id| MessageRef(self.conversation.channel.clone(), id));
+        given.or_else(|| self.linked.get(&message.id).cloned())
     }
 
     /// Adds the content that was read from a file to its message, wherever the message occurs.

@@ -13,6 +13,7 @@ pub mod rhythm;
 pub mod companions;
 pub mod overlap;
 pub mod memory;
+pub mod permalink;
 pub mod memo;
 pub mod standing_order;
 pub mod recall;

@@ -275,7 +275,10 @@ pub fn missing_forms(forms: &[PageForm]) -> Vec<&'static str> {
 
 /// Returns the program's routes, each with its handler.
 fn routes() -> Vec<(&'static str, &'static str)> {
-    let router = include_str!("../../../crates/aizuchi-web/src/lib.rs").split_once("\nfn router(").unwrap().1;
+    let router = include_str!("../../../crates/aizuchi-web/src/lib.rs")
+        .split_once("\nfn router(")
+        .unwrap()
+        .1;
     let router = router.split_once("\n}\n").unwrap().0;
     let routes = router.split(".route(").skip(1);
     routes.filter_map(|route| route.trim_start().strip_prefix('"')?.split_once('"')).collect()

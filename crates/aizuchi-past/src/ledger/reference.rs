@@ -3,6 +3,7 @@
 
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::decision::DecisionId;
+use aizuchi_model::permalink::slack_message_id;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
@@ -26,7 +27,11 @@ impl Reference {
         let path = address.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.split('/').skip(1).filter(|part| !part.is_empty()).collect();
         match parts[..] {
-            ["archives", channel, message] => slack_message(channel, message),
+            ["archives", channel, message] => {
+                let id = slack_message_id(message);
+                let id = id.ok_or("its last part must be like p1700000000123456")?;
+                Ok(Reference::Message { channel: Some(ChannelId::new(channel)), id })
+            }
             ["archives", _] => Err("the link names a channel, and no message"),
             ["channels", _, _, message] if is_number(message) => {
                 // A link to a message in a thread names the thread instead of its channel. The id is unique anyway.
@@ -41,17 +46,6 @@ impl Reference {
             _ => Err("it is not a link to a message on Slack or Discord, or on a page of Aizuchi"),
         }
     }
-}
-
-/// Slack's links have the message's id without its point: `p1700000000123456`.
-fn slack_message(channel: &str, message: &str) -> Result<Reference, &'static str> {
-    const DECIMALS: usize = 6;
-    let digits = message.strip_prefix('p').filter(|digits| is_number(digits));
-    let digits = digits.filter(|digits| digits.len() > DECIMALS);
-    let digits = digits.ok_or("its last part must be like p1700000000123456")?;
-    let (seconds, decimals) = digits.split_at(digits.len() - DECIMALS);
-    let id = MessageId::new(format!("{seconds}.{decimals}"));
-    Ok(Reference::Message { channel: Some(ChannelId::new(channel)), id })
 }
 
 /// The address of a thread in the local room, `#/channel/message`.

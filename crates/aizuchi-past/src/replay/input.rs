@@ -24,7 +24,9 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::replay::export_lines::MessageLine;
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
 use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
 use crate::replay::input::spool::{Spool, SpoolWriter};
@@ -139,6 +141,9 @@ pub struct Recording {
     spool: Spool,
 }
 
+/// Takes a message of an export as a line of Aizuchi's own, and the number of its record.
+type LineTaker<'a> = &'a mut dyn FnMut(u64, MessageLine) -> anyhow::Result<()>;
+
 /// Receives the records of a reader, drops those that the options exclude, and spools the rest.
 struct InputWriter<'a> {
     options: &'a InputOptions,
@@ -154,6 +159,8 @@ struct InputWriter<'a> {
     /// Whether any line said who may read it.
     tells_audience: bool,
     progress: &'a dyn Fn(u64),
+    /// Takes the messages to be imported, which are not spooled.
+    lines: Option<LineTaker<'a>>,
 }
 
 /// The number of messages between two calls of `progress`.
@@ -180,6 +187,20 @@ impl Recording {
         let mut writer = InputWriter::new(options, &|_| {})?;
         let format = format::read_alone(input, shown, &mut writer)?;
         writer.finish(format)
+    }
+
+    /// Reads an export of Slack or Discord with the platform's own ids, and returns the number of its bad records. A later
+    /// line of a message replaces the earlier one.
+    pub fn read_lines(
+        path: &Path,
+        language: Language,
+        take: LineTaker<'_>,
+    ) -> anyhow::Result<usize> {
+        let private = PrivateChannels::Taken;
+        let options = InputOptions { from: None, to: None, private, language };
+        let mut writer = InputWriter { lines: Some(take), ..InputWriter::new(&options, &|_| {})? };
+        let format = format::read(path, &mut writer)?;
+        Ok(usize::try_from(writer.finish(format)?.bad_records())?)
     }
 
     pub fn messages(&self) -> u64 {
@@ -226,6 +247,7 @@ impl<'a> InputWriter<'a> {
             counted_private: HashSet::new(),
             tells_audience: false,
             progress,
+            lines: None,
         })
     }
 
@@ -302,6 +324,24 @@ impl<'a> InputWriter<'a> {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         self.spool.add_message(record, message)
+    }
+
+    /// Adds a message of an export whose platform calls its place by these keys of a [`MessageLine`]. As a line, one
+    /// without text withdraws an earlier one.
+    fn add_placed(
+        &mut self,
+        record: u64,
+        message: &RecordedMessage,
+        place: Value,
+    ) -> anyhow::Result<()> {
+        let taker = self.lines.as_mut().filter(|_| message.problem().is_none());
+        let Some(take) = taker else { return self.add(record, message) };
+        let mut line = json!(message);
+        if let (Value::Object(line), Value::Object(place)) = (&mut line, place) {
+            line.extend(place);
+        }
+        line["withheld"] = message.text.trim().is_empty().into();
+        take(record, serde_json::from_value(line)?)
     }
 
     /// Counts and names a file that no reader knows.

@@ -3,13 +3,15 @@
 
 pub mod arranged;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::BufRead;
+use std::path::Path;
 
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
-use aizuchi_model::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
+use aizuchi_model::chat::{Channel, ChannelId, User, UserId, Visibility, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
+use aizuchi_model::persona::Language;
 use aizuchi_model::rules::setting_override::{SettingChange, SettingKind, SettingScope};
 use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_store::order::Order;
@@ -18,10 +20,13 @@ use serde_json::Value;
 
 use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_columns};
 use crate::replay::history::RecordedMessage;
+use crate::replay::input::Recording;
 use crate::replay::json_lines::{holds, read_lines};
 
 /// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;
+const UNKNOWN: &str = "who may read them is not known; start Aizuchi there once, so that the platform tells it, stop it, and \
+     import again";
 
 /// The contents of a JSON Lines file. Without the messages, its size grows with the number of channels and users.
 pub struct RecordedData {
@@ -54,6 +59,13 @@ struct BadLines {
     numbers: Vec<usize>,
 }
 
+/// What the database knows and the export of a platform may not say.
+#[derive(Default)]
+pub struct KnownHere {
+    pub channels: HashMap<(WorkspaceId, ChannelId), Visibility>,
+    pub personas: HashSet<(WorkspaceId, UserId)>,
+}
+
 /// The kind of a message's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RecordedMessageKind {
@@ -72,29 +84,77 @@ pub fn read(input: impl BufRead) -> anyhow::Result<RecordedData> {
 
 /// Like [`read`], with limits on the memory used.
 pub fn read_within(mut input: impl BufRead, limits: SorterLimits) -> anyhow::Result<RecordedData> {
-    let mut data = RecordedData {
-        lines: RecordSorter::new(limits),
-        exported: BTreeMap::new(),
-        recorded: None,
-        bad_lines: BadLines::default(),
-        left_out: BTreeMap::new(),
-    };
-    read_lines(&mut input, &mut |number, line| {
-        let taken = line.and_then(|line| Ok((data.take(line)?, line)));
-        match taken {
-            Ok((Some((kind, key)), line)) => data.lines.push(key, kind.record(number, line)),
-            Ok((None, _)) => Ok(()),
-            Err(_) => {
-                data.bad_lines.add(number);
-                Ok(())
-            }
+    let mut data = RecordedData::new(limits);
+    read_lines(&mut input, &mut |number, line| data.push(number, line))
+        .context("cannot read the recorded messages")?;
+    Ok(data)
+}
+
+/// Returns the workspaces that an export of Slack or Discord names.
+pub fn exported_workspaces(path: &Path) -> anyhow::Result<BTreeSet<WorkspaceId>> {
+    let mut workspaces = BTreeSet::new();
+    Recording::read_lines(path, Language::En, &mut |_, line| {
+        workspaces.insert(line.workspace);
+        Ok(())
+    })?;
+    Ok(workspaces)
+}
+
+/// Reads an export of Slack or Discord. `named` is the workspace if the export does not name it.
+pub fn read_export(
+    path: &Path,
+    language: Language,
+    named: Option<&WorkspaceId>,
+    known: &KnownHere,
+) -> anyhow::Result<RecordedData> {
+    let mut data = RecordedData::new(SorterLimits::default());
+    let mut unknown = BTreeSet::new();
+    let bad_records = Recording::read_lines(path, language, &mut |number, mut line| {
+        if line.workspace.as_str().is_empty() {
+            let named = named.context(
+                "it does not say which Slack team it is of; give --workspace the team's id, like T0123456789",
+            )?;
+            line.workspace = named.clone();
         }
-    })
-    .context("cannot read the recorded messages")?;
+        let channel = (line.workspace.clone(), line.channel.clone());
+        line.visibility = line.visibility.or_else(|| known.channels.get(&channel).copied());
+        if line.visibility.is_none() {
+            unknown.insert(channel);
+            return Ok(());
+        }
+        line.persona = known.personas.contains(&(line.workspace.clone(), line.author.clone()));
+        data.push(number, Ok(&serde_json::to_vec(&line)?))
+    })?;
+    let unknown = unknown.len();
+    anyhow::ensure!(!data.is_empty() || unknown == 0, "of its channels, {unknown}: {UNKNOWN}");
+    data.left_out.extend([("channels", unknown), ("records", bad_records)]);
+    data.left_out.retain(|_, count| *count > 0);
     Ok(data)
 }
 
 impl RecordedData {
+    fn new(limits: SorterLimits) -> Self {
+        Self {
+            lines: RecordSorter::new(limits),
+            exported: BTreeMap::new(),
+            recorded: None,
+            bad_lines: BadLines::default(),
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    fn push(&mut self, number: u64, line: Result<&[u8], String>) -> anyhow::Result<()> {
+        let taken = line.and_then(|line| Ok((self.take(line)?, line)));
+        match taken {
+            Ok((Some((kind, key)), line)) => self.lines.push(key, kind.record(number, line)),
+            Ok((None, _)) => Ok(()),
+            Err(_) => {
+                self.bad_lines.add(number);
+                Ok(())
+            }
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.recorded.is_none() && self.exported.is_empty()
     }
@@ -227,8 +287,10 @@ fn skipped(bad_lines: &BadLines, left_out: &BTreeMap<&'static str, usize>) -> Ve
     let left_out = left_out.iter().map(|(kind, count)| {
         let reason = match *kind {
             "withheld messages" => {
-                "they are in no prompt: commands, and what was said by those who opted out"
+                "they are in no prompt: commands, what was deleted, and what was said by those who opted out"
             }
+            "channels" => UNKNOWN,
+            "records" => "they cannot be read",
             "lines of another kind" => "this version does not know it",
             "settings" => "this version knows no such setting, value or place",
             "standing orders" => "their text or place cannot be one",

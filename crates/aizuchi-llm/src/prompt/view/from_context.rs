@@ -7,6 +7,7 @@ use aizuchi_model::chat::attachment::AttachmentContent;
 use aizuchi_model::chat::{Message, MessageId, is_blank};
 use aizuchi_model::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::MessageRef;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::recall::RecalledMessage;
 use aizuchi_model::rules::Mode;
@@ -126,10 +127,10 @@ impl ContextView {
             .enumerate()
             .map(|(index, message)| {
                 let before = index.checked_sub(1).map(|before| &target[before].id);
-                let parent = context.parent_given(message).filter(|it| Some(*it) != before);
+                let parent = context.parent_shown(message).filter(|it| Some(&it.1) != before);
                 let view = renderer.target_message(message);
                 match parent {
-                    Some(parent) => with_parent(view, parent, context, renderer),
+                    Some(parent) => with_parent(view, &parent, context, renderer),
                     None => view,
                 }
             })
@@ -283,17 +284,18 @@ impl ContextView {
     }
 }
 
-/// Adds what a message replies to, if that is known.
+/// Adds what a message replies or links to, if that is known.
 fn with_parent(
     mut view: Arc<MessageView>,
-    parent: &MessageId,
+    MessageRef(channel, id): &MessageRef,
     context: &Context,
     renderer: &MessageRenderer<'_>,
 ) -> Arc<MessageView> {
     let label = |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
-    let line = if let Some(parent) = context.target_message(parent) {
+    let is_parent = |it: &&Arc<Message>| it.id == *id && it.conversation.channel == *channel;
+    let line = if let Some(parent) = context.target_messages().iter().find(is_parent) {
         texts::prompts::in_reply_to(renderer.language, &label(parent))
-    } else if let Some(parent) = context.messages().find(|message| message.id == *parent) {
+    } else if let Some(parent) = context.messages().find(is_parent) {
         let text = escape_quotes(&to_inert_line(&parent.text));
         let text = first_chars(&text, MAX_REPLIED_TO_CHARS);
         texts::prompts::in_reply_to_text(renderer.language, &label(parent), &text)

@@ -6,9 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
+use aizuchi_discord::identity::direct_workspace;
 use aizuchi_discord::message_text::read_message_text;
 use aizuchi_discord::text::NameLookup;
-use aizuchi_model::chat::{UserId, to_single_line};
+use aizuchi_model::chat::{
+    ChannelId, Mention, MessageId, QuotedMessage, UserId, Visibility, to_single_line,
+};
+use aizuchi_platform::parsed_text::ParsedText;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -32,6 +36,8 @@ pub struct ExportChannel {
     /// Empty for direct messages.
     server: String,
     is_private: bool,
+    /// The keys of a [`MessageLine`](crate::replay::export_lines::MessageLine) that tell where its messages stand.
+    place: Value,
 }
 
 impl ExportChannel {
@@ -43,8 +49,26 @@ impl ExportChannel {
             .filter(|_| kind.contains("Thread"))
             .map(|parent| (parent, to_single_line(str_at(channel, "category"))));
         let is_direct = kind.starts_with("Direct");
+        let visibility = match kind {
+            "DirectTextChat" => Some(Visibility::Direct),
+            "GuildPrivateThread" => Some(Visibility::Private),
+            // It depends on the roles that may see the channel.
+            _ => None,
+        };
+        let server = format!("discord:{}", id_at(guild, "id").unwrap_or_default());
+        // A private thread is a channel of its own.
+        let within = parent.as_ref().filter(|_| visibility.is_none());
+        let (channel, shown) = within.map_or((&id, &name), |(id, name)| (id, name));
+        let place = json!({
+            "workspace": if is_direct { direct_workspace().to_string() } else { server },
+            "room": channel,
+            "room_name": shown,
+            "visibility": visibility,
+            "thread": within.map(|_| &id),
+        });
         Some(Self {
             name: if name.is_empty() { id.clone() } else { name },
+            place,
             id,
             parent,
             server: to_single_line(if is_direct { "" } else { str_at(guild, "name") }),
@@ -219,7 +243,7 @@ impl ExportReader for FileReader<'_, '_> {
             self.writer.left_out.notices += 1;
             return Ok(());
         }
-        let text = self.text(&message);
+        let ParsedText { text, mentions } = self.text(&message);
         if text.trim().is_empty() {
             self.writer.left_out.notices += 1;
             return Ok(());
@@ -239,12 +263,14 @@ impl ExportReader for FileReader<'_, '_> {
             bot: author["isBot"] == true,
             opener: false,
         };
-        self.writer.add(number, &recorded)
+        let mut place = channel.place;
+        place["mentions"] = json!(mentions);
+        self.writer.add_placed(number, &recorded, place)
     }
 }
 
 impl FileReader<'_, '_> {
-    fn text(&self, message: &Value) -> String {
+    fn text(&self, message: &Value) -> ParsedText {
         let mentioned = |id: &UserId| {
             let mentions = message["mentions"].as_array().into_iter().flatten();
             let mention = mentions.into_iter().find(|user| user["id"] == id.as_str())?;
@@ -261,11 +287,21 @@ impl FileReader<'_, '_> {
             time_zone: &TimeZone::UTC,
         };
         let language = self.writer.options.language;
-        let text = read_message_text(&to_api(message), &names, language).text;
+        let mut read = read_message_text(&to_api(message), &names, language);
         let forwarded = &message["forwardedMessage"];
         let files =
             [message, forwarded].into_iter().filter_map(|from| from["attachments"].as_array());
-        self.writer.with_files(&text, files.flatten().map(|file| str_at(file, "fileName")))
+        let files = files.flatten().map(|file| str_at(file, "fileName"));
+        read.text = self.writer.with_files(&read.text, files);
+        if forwarded.is_object() {
+            // The words stay those of their author.
+            let id = |key: &str| id_at(&message["reference"], key);
+            let original = id("channelId").zip(id("messageId"));
+            let message =
+                original.map(|(channel, id)| (ChannelId::new(channel), MessageId::new(id)));
+            read.mentions.push(Mention::Quote(QuotedMessage { author: None, message, at: None }));
+        }
+        read
     }
 }
 

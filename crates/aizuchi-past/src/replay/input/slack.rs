@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::chat::{ChannelId, UserId, Visibility};
 use aizuchi_model::recall::terms::normalize_unicode;
+use aizuchi_platform::parsed_text::ParsedText;
 use aizuchi_slack::from_slack::{
     self, SlackMessage, SlackUser, non_empty_str, parse_history_message, parse_id, parse_ts,
 };
 use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::message::read_message;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::replay::history::{RecordedMessage, describe_json_error};
 use crate::replay::input::InputWriter;
@@ -60,21 +61,28 @@ fn is_list(file: &str) -> bool {
 
 pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Result<()> {
     let roots = roots(files);
+    anyhow::ensure!(
+        writer.lines.is_none() || roots.len() == 1,
+        "it has several workspaces of an organization; name the folder of one"
+    );
     let mut directory = Directory::default();
     for root in &roots {
         for list in USER_LISTS.map(|list| format!("{root}{list}")) {
             read_list(files, &list, writer, &mut |entry| directory.add_user(entry))?;
         }
         let list = format!("{root}{PUBLIC_LIST}");
-        read_list(files, &list, writer, &mut |entry| directory.add_channel(root, entry, false))?;
-        for list in PRIVATE_LISTS.map(|list| format!("{root}{list}")) {
-            read_list(files, &list, writer, &mut |entry| directory.add_channel(root, entry, true))?;
+        let lists = [Visibility::Private, Visibility::Direct, Visibility::Private];
+        let lists = PRIVATE_LISTS.map(|list| format!("{root}{list}")).into_iter().zip(lists);
+        for (list, listed) in [(list, Visibility::Public)].into_iter().chain(lists) {
+            let mut add = |entry: &Value| directory.add_channel(root, entry, listed);
+            read_list(files, &list, writer, &mut add)?;
         }
     }
     let ExportParts { days, unrecognized } = parts(files, &roots);
     for ((root, folder), days) in days {
         let channel = directory.find_channel(root, &folder);
-        if !writer.takes_channel(channel.id.as_str(), channel.is_private) {
+        let is_private = channel.visibility != Some(Visibility::Public);
+        if !writer.takes_channel(channel.id.as_str(), is_private) {
             continue;
         }
         for name in days {
@@ -126,7 +134,7 @@ pub fn read_messages(
         if !writer.takes_channel(&id, is_private) {
             return Ok(());
         }
-        let channel = SlackChannel { id: ChannelId::new(&*id), name: id, is_private };
+        let channel = SlackChannel { id: ChannelId::new(&*id), name: id, visibility: None };
         let mut reader =
             DayFileReader { channel: &channel, directory: &directory, writer, read: 0 };
         reader.element(number, raw)
@@ -173,6 +181,8 @@ fn parts<'a>(files: &ExportFiles, roots: &'a BTreeSet<String>) -> ExportParts<'a
 #[derive(Default)]
 struct Directory {
     users: HashMap<UserId, SlackUser>,
+    /// The teams that users belong to.
+    teams: BTreeSet<String>,
     channels: HashMap<ChannelId, Arc<str>>,
     /// By the root, and the normalized name or the id of the channel.
     folders: HashMap<(String, String), SlackChannel>,
@@ -184,11 +194,13 @@ struct Directory {
 struct SlackChannel {
     id: ChannelId,
     name: String,
-    is_private: bool,
+    /// `None` if the export does not say who may read it.
+    visibility: Option<Visibility>,
 }
 
 impl Directory {
     fn add_user(&mut self, user: &Value) -> Result<(), String> {
+        self.teams.extend(parse_id(&user["team_id"]).map(str::to_owned));
         let user = from_slack::parse_user(user).ok_or("it is not a user with an id")?;
         self.users.insert(user.id.clone(), user);
         Ok(())
@@ -198,14 +210,16 @@ impl Directory {
         &mut self,
         root: &str,
         channel: &Value,
-        is_in_private_list: bool,
+        listed: Visibility,
     ) -> Result<(), String> {
         let id = parse_id(&channel["id"]).ok_or("it is not a channel with an id")?;
         let name = non_empty_str(&channel["name"]).unwrap_or(id);
         // A channel that is shared with other workspaces counts as private, as it does live.
         let restrictions = ["is_private", "is_ext_shared", "is_pending_ext_shared"];
-        let is_private =
-            is_in_private_list || restrictions.into_iter().any(|key| channel[key] == true);
+        let is_restricted = restrictions.into_iter().any(|key| channel[key] == true);
+        let is_public = listed == Visibility::Public;
+        let visibility =
+            Some(if is_public && is_restricted { Visibility::Private } else { listed });
         let channel_id = ChannelId::new(id);
         // Two workspaces of an organization may have channels with the same name.
         let taken = self.labels.get(name).is_some_and(|other| *other != channel_id);
@@ -213,8 +227,11 @@ impl Directory {
         let place = if team.is_empty() { id } else { team };
         let label = if taken { format!("{place}/{name}") } else { name.to_owned() };
         self.labels.insert(label.clone(), channel_id.clone());
-        self.channels.insert(channel_id.clone(), name.into());
-        let channel = SlackChannel { id: channel_id, name: label, is_private };
+        // The names of the others are nothing for those who cannot read them.
+        if visibility == Some(Visibility::Public) {
+            self.channels.insert(channel_id.clone(), name.into());
+        }
+        let channel = SlackChannel { id: channel_id, name: label, visibility };
         self.folders.insert((root.to_owned(), id.to_owned()), channel.clone());
         self.folders.insert((root.to_owned(), normalize(name)), channel);
         Ok(())
@@ -234,7 +251,7 @@ impl Directory {
         found.cloned().unwrap_or_else(|| SlackChannel {
             id: ChannelId::new(format!("{root}{folder}")),
             name: format!("{root}{folder}"),
-            is_private: true,
+            visibility: None,
         })
     }
 
@@ -259,7 +276,7 @@ impl Directory {
         message.is_bot || self.users.get(&message.author).is_some_and(|user| user.is_bot)
     }
 
-    fn text(&self, raw: &Value, writer: &InputWriter<'_>) -> String {
+    fn text(&self, raw: &Value, writer: &InputWriter<'_>) -> ParsedText {
         let names = NameLookup {
             // No user of the export is the persona.
             persona: &UserId::new(""),
@@ -269,7 +286,8 @@ impl Directory {
             group: &|_| None,
         };
         let files = raw["files"].as_array().into_iter().flatten();
-        writer.with_files(&read_message(raw, &names).text, files.map(file_name))
+        let read = read_message(raw, &names);
+        ParsedText { text: writer.with_files(&read.text, files.map(file_name)), ..read }
     }
 }
 
@@ -361,14 +379,20 @@ impl ExportReader for DayFileReader<'_, '_> {
         Ok(ElementsWanted::Yes)
     }
 
-    fn element(&mut self, number: u64, raw: Value) -> anyhow::Result<()> {
+    fn element(&mut self, number: u64, mut raw: Value) -> anyhow::Result<()> {
         self.read = number;
         let channel_name = &self.channel.name;
+        let is_line = self.writer.lines.is_some();
         match non_empty_str(&raw["subtype"]) {
+            Some("message_changed") if is_line => {
+                return self.element(number, raw["message"].take());
+            }
+            Some("message_deleted") if is_line => raw = json!({ "ts": raw["deleted_ts"] }),
+            Some("tombstone") if is_line => raw = json!({ "ts": raw["ts"] }),
             Some("message_changed") => {
                 let changed = &raw["message"];
                 if let Some(id) = parse_id(&changed["ts"]) {
-                    let text = self.directory.text(changed, self.writer);
+                    let ParsedText { text, .. } = self.directory.text(changed, self.writer);
                     self.writer.spool.add_edit(number, channel_name, id, &text)?;
                 }
                 return Ok(());
@@ -396,8 +420,8 @@ impl ExportReader for DayFileReader<'_, '_> {
             self.writer.left_out.deleted += 1;
             return Ok(());
         }
-        let text = self.directory.text(&message.raw, self.writer);
-        if text.trim().is_empty() {
+        let ParsedText { text, mentions } = self.directory.text(&message.raw, self.writer);
+        if text.trim().is_empty() && !is_line {
             self.writer.left_out.notices += 1;
             return Ok(());
         }
@@ -414,6 +438,14 @@ impl ExportReader for DayFileReader<'_, '_> {
             bot: self.directory.is_bot(&message),
             opener: false,
         };
-        self.writer.add(number, &recorded)
+        let teams = &self.directory.teams;
+        let place = json!({
+            "workspace": teams.first().filter(|_| teams.len() == 1).map_or("", String::as_str),
+            "room": self.channel.id,
+            "room_name": channel_name,
+            "visibility": self.channel.visibility,
+            "mentions": mentions,
+        });
+        self.writer.add_placed(number, &recorded, place)
     }
 }
