@@ -155,12 +155,16 @@ fn targets(logger: &str) -> Vec<String> {
     let moved = match (first, rest.split_once("::").unwrap_or((rest, ""))) {
         ("platform", ("slack" | "discord", _)) => vec![format!("aizuchi_{rest}")],
         ("platform", ("", _)) => {
-            ["aizuchi_agent::platform", "aizuchi_slack", "aizuchi_discord"].map(String::from).into()
+            ["aizuchi_platform", "aizuchi_slack", "aizuchi_discord"].map(String::from).into()
         }
         ("hear", _) => vec!["aizuchi_agent::inbox".to_owned()],
         ("dev", _) => vec!["aizuchi_fakes".to_owned()],
-        ("import", _) => vec!["aizuchi_import".to_owned()],
-        _ => vec![format!("aizuchi_agent::{part}")],
+        ("command", _) => vec![part.replacen("command", "aizuchi_actions", 1)],
+        ("prompt", _) => vec![format!("aizuchi_llm::{part}")],
+        ("config" | "import" | "llm" | "platform" | "store" | "web", _) => {
+            vec![format!("aizuchi_{part}")]
+        }
+        _ => ["agent", "model", "past"].map(|it| format!("aizuchi_{it}::{part}")).into(),
     };
     std::iter::once(logger.to_owned()).chain(moved).collect()
 }
@@ -240,10 +244,13 @@ mod tests {
     #[test]
     fn loggers_match_the_targets_of_their_crates() {
         assert_eq!(targets("sqlx"), ["sqlx"]);
-        assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_agent::agent"]);
+        let agent = ["aizuchi_agent::agent", "aizuchi_model::agent", "aizuchi_past::agent"];
+        assert_eq!(targets("aizuchi::agent")[1..], agent);
+        assert_eq!(targets("aizuchi::store::database")[1..], ["aizuchi_store::database"]);
+        assert_eq!(targets("aizuchi::command::parse")[1..], ["aizuchi_actions::parse"]);
         assert_eq!(
             targets("aizuchi::platform"),
-            ["aizuchi::platform", "aizuchi_agent::platform", "aizuchi_slack", "aizuchi_discord"]
+            ["aizuchi::platform", "aizuchi_platform", "aizuchi_slack", "aizuchi_discord"]
         );
         let socket = "aizuchi::platform::slack::socket";
         assert_eq!(targets(socket), [socket, "aizuchi_slack::socket"]);
@@ -259,8 +266,8 @@ mod tests {
         for (levels, renamed) in [
             ("debug", "debug"),
             ("info,sqlx=warn", "info,sqlx=warn"),
-            ("aizuchi::agent=debug,info", "aizuchi::agent=debug,aizuchi_agent::agent=debug,info"),
-            ("aizuchi::agent", "aizuchi::agent,aizuchi_agent::agent"),
+            ("aizuchi::web=debug,info", "aizuchi::web=debug,aizuchi_web=debug,info"),
+            ("aizuchi::llm", "aizuchi::llm,aizuchi_llm"),
             (
                 "aizuchi::hear[heard]=trace",
                 "aizuchi::hear[heard]=trace,aizuchi_agent::inbox[heard]=trace",

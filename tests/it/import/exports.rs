@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use aizuchi_core::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_model::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
 use aizuchi_slack::from_slack::parse_history_message;
+use aizuchi_store::query::{MessageQuery, MessageRange};
+use aizuchi_store::stored_message::StoredMessage;
 use serde_json::{Value, json};
 
 use crate::import::Migration;
