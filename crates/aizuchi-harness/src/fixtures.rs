@@ -12,6 +12,37 @@ use jiff::{SignedDuration, Timestamp};
 /// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
 pub const START: i64 = 1_800_000_000;
 
+/// Answers with a model's own markup, and what is posted of each. `None`: the model is asked again.
+pub const MARKED_ANSWERS: [(&str, Option<&str>); 20] = [
+    ("Water them.", Some("Water them.")),
+    ("<think>Roses. Water?</think>\n\nWater them.", Some("Water them.")),
+    ("Roses. Water?\n</think>\n\nWater them.", Some("Water them.")),
+    ("<thinking>Roses.</thinking>Water them.", Some("Water them.")),
+    ("[THINK]Roses.[/THINK]Water them.", Some("Water them.")),
+    ("◁think▷Roses.◁/think▷Water them.", Some("Water them.")),
+    ("<|channel>thought\nRoses.<channel|>Water them.", Some("Water them.")),
+    (
+        "<|channel|>analysis<|message|>Roses.<|end|><|start|>assistant<|channel|>final<|message|>Water them.",
+        Some("Water them."),
+    ),
+    ("analysisThey ask about roses.assistantfinalWater them.", Some("Water them.")),
+    ("Water them.<|im_end|>\n<|im_start|>user\nThanks!", Some("Water them.")),
+    ("Aizuchi: Water them.", Some("Water them.")),
+    ("**2026-01-05 12:00:07** Aizuchi:\nWater them.", Some("Water them.")),
+    ("Water them.\n\n**2026-01-05 12:00:09** alice:\nThank you, I will.", Some("Water them.")),
+    ("Write `<think>` before `</think>`.", Some("Write `<think>` before `</think>`.")),
+    ("<think>Roses.", None),
+    ("<think>Roses.</think>", None),
+    ("analysisThey ask about roses.", None),
+    ("I look.<tool_call>{\"name\": \"web_search\", \"arguments\": {}}</tool_call>", None),
+    ("{\"name\": \"web_search\", \"arguments\": {\"query\": \"roses\"}}", None),
+    (
+        "Roses roses roses roses roses roses roses roses roses roses roses roses roses roses roses roses roses roses \
+         roses roses roses roses roses roses roses roses roses roses roses roses",
+        None,
+    ),
+];
+
 pub const SILENCE: &str =
     r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 

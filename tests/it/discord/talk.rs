@@ -7,6 +7,7 @@ use aizuchi_fakes::discord::message::NewFakeMessage;
 use aizuchi_fakes::discord::permission::OverwriteTarget;
 use aizuchi_fakes::discord::thread::NewThread;
 use aizuchi_fakes::file::FakeFile;
+use aizuchi_harness::fixtures::MARKED_ANSWERS;
 use jiff::Timestamp;
 use serde_json::json;
 use twilight_model::channel::ChannelType;
@@ -39,6 +40,23 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
     assert_eq!(harness.lines(harness.attic).await.last().unwrap(), "Straw **and** patience.");
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.discord.posts().len(), 1);
+}
+
+/// A model's own markup is in no post.
+#[tokio::test]
+async fn a_models_own_markup_is_in_no_post() {
+    let harness = DiscordHarness::new().await;
+    let program = harness.start().await;
+    let answers = MARKED_ANSWERS.iter().filter_map(|(answer, posted)| Some((answer, (*posted)?)));
+    for ((number, (answer, posted)), channel) in
+        answers.enumerate().zip([harness.tea, harness.attic].into_iter().cycle())
+    {
+        harness.will_say(&[answer]);
+        harness.asks(channel, harness.mio, "what do the roses need?");
+        let post = harness.posts(number + 1).await.remove(number);
+        assert_eq!(post.text, posted, "of {answer:?}");
+    }
+    assert_eq!(program.stop(), Some(0));
 }
 
 /// A mention, a reply to the persona, and a direct message are answered; other messages are not.

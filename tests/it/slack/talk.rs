@@ -7,6 +7,7 @@ use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_fakes::slack::user_actions::NameChange;
+use aizuchi_harness::fixtures::MARKED_ANSWERS;
 use serde_json::json;
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -47,6 +48,24 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
     assert_eq!(harness.kept(&harness.attic).await.last().unwrap(), "Straw **and** patience.");
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts().len(), 1);
+}
+
+/// A model's own markup is in no post. The channels take turns, because each takes one post a second.
+#[tokio::test]
+async fn a_models_own_markup_is_in_no_post() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let answers = MARKED_ANSWERS.iter().filter_map(|(answer, posted)| Some((answer, (*posted)?)));
+    for ((number, (answer, posted)), channel) in
+        answers.enumerate().zip([&harness.tea, &harness.attic].into_iter().cycle())
+    {
+        harness.will_say(&[answer]);
+        harness.post_mention(channel, &harness.mio, "what do the roses need?");
+        let post = harness.wait_for_posts(number + 1).await.remove(number);
+        let posted = posted.replace('<', "&lt;").replace('>', "&gt;");
+        assert_eq!(post.text, posted, "of {answer:?}");
+    }
+    assert_eq!(program.stop(), Some(0));
 }
 
 /// H04, H05: an event that Slack delivers twice, or under two ids, is answered once.
