@@ -85,9 +85,9 @@ fn tests() -> BTreeSet<String> {
     }
     for package in fs::read_dir(root().join("crates")).unwrap() {
         let package = package.unwrap().path();
-        for folder in ["src", "tests/it"] {
-            add_tests(&package.join(folder), &[], &mut tests);
-        }
+        let name = package.file_name().unwrap().to_str().unwrap().trim_start_matches("aizuchi-");
+        add_tests(&package.join("src"), &[name.to_owned()], &mut tests);
+        add_tests(&package.join("tests/it"), &[], &mut tests);
     }
     tests
 }
