@@ -15,7 +15,6 @@ mod type_names;
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["aizuchi-core/store"]),
     ("prometheus_client", &["aizuchi-core/metrics"]),
-    ("genai", &["aizuchi-core/llm"]),
     (
         "reqwest",
         &[
@@ -48,8 +47,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("unicode_width", &["aizuchi-core/platform", "aizuchi/report"]),
     ("axum", &["aizuchi/web", "aizuchi-fakes"]),
     ("askama", &["aizuchi/web", "aizuchi/report", "aizuchi-fakes"]),
-    ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
-    ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
+    ("hyper", &["aizuchi/web"]),
+    ("hyper_util", &["aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
     ("rmcp", &["aizuchi/web", "aizuchi/mcp_servers"]),
     ("process_wrap", &["aizuchi/mcp_servers"]),
