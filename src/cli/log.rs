@@ -220,7 +220,7 @@ fn is_allowed(metadata: &Metadata<'_>) -> bool {
         metadata.target().split_once("::").unwrap_or((metadata.target(), ""));
     let is_own = crate_name == "aizuchi" || crate_name.starts_with("aizuchi_");
     // These crates log parts of requests and responses even in warnings.
-    let is_silent = ["genai", "hyper", "rmcp"].contains(&crate_name);
+    let is_silent = ["hyper", "rmcp"].contains(&crate_name);
     let most_verbose = match (crate_name, module) {
         // SQL statements are constants. Their parameters are not logged.
         ("sqlx", "query") => Level::DEBUG,
@@ -303,7 +303,7 @@ mod tests {
                 )*};
             }
             emit!("aizuchi::cli" "aizuchi_llm::model_content" "aizuchi_agent::runner" "aizuchi_slack::socket"
-                "aizuchist" "genai::webc::web_client" "hyper::proto::h1::io" "h2::codec"
+                "aizuchist" "hyper::proto::h1::io" "h2::codec"
                 "hyper_util::client" "reqwest::connect" "rustls::conn" "tungstenite::protocol"
                 "tokio_tungstenite" "tokio_websockets" "twilight_gateway::shard" "sqlx::query"
                 "sqlx::explain" "sqlx_postgres::connection" "log" "mio::poll" "axum::rejection");
@@ -368,8 +368,8 @@ mod tests {
             "5",
             "debug",
             "tungstenite=trace",
-            "tungstenite,genai,hyper,log,reqwest",
-            "genai::webc=trace,hyper=trace,log=trace,sqlx=trace,sqlx::explain=debug",
+            "tungstenite,hyper,log,reqwest",
+            "hyper=trace,log=trace,sqlx=trace,sqlx::explain=debug",
             "[{}]=trace",
             "[span]=trace",
             "[{text}]=trace",
@@ -384,7 +384,7 @@ mod tests {
                         Level::TRACE
                     }
                     "sqlx::query" => Level::DEBUG,
-                    "genai::webc::web_client" | "hyper::proto::h1::io" => {
+                    "hyper::proto::h1::io" => {
                         panic!("{levels}: {target} is logged")
                     }
                     _ => Level::INFO,

@@ -15,7 +15,7 @@ const LEVELS: [&str; 6] = [
     "trace",
     "tungstenite=trace,tokio_tungstenite=trace,log=trace",
     "[{}]=trace",
-    "genai=trace,hyper=trace,hyper_util=trace,reqwest=trace,rustls=trace,h2=trace",
+    "hyper=trace,hyper_util=trace,reqwest=trace,rustls=trace,h2=trace",
     "off,twilight_gateway=trace,tokio_websockets=trace,sqlx=trace",
     "aizuchi=trace,[step]=trace,5",
 ];

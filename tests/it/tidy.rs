@@ -15,7 +15,6 @@ mod type_names;
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["aizuchi-store"]),
     ("prometheus_client", &["aizuchi-agent/metrics"]),
-    ("genai", &["aizuchi-llm"]),
     (
         "reqwest",
         &[
@@ -48,8 +47,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("unicode_width", &["aizuchi-model/table", "aizuchi-past/report"]),
     ("axum", &["aizuchi-web", "aizuchi-fakes"]),
     ("askama", &["aizuchi-web", "aizuchi-past/report", "aizuchi-fakes"]),
-    ("hyper", &["aizuchi-llm", "aizuchi-web"]),
-    ("hyper_util", &["aizuchi-llm", "aizuchi-web"]),
+    ("hyper", &["aizuchi-web"]),
+    ("hyper_util", &["aizuchi-web"]),
     ("http_body", &["aizuchi-web"]),
     ("rmcp", &["aizuchi-web", "aizuchi/mcp_servers"]),
     ("process_wrap", &["aizuchi/mcp_servers"]),

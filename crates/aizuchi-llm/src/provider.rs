@@ -1,49 +1,51 @@
-//! Models behind their providers' APIs. `genai` implements the wire formats; this module adds what `genai` leaves to
-//! its caller. Every call has a timeout, retryable errors are retried a few times, and no error contains text from a
-//! request or a response.
+//! Models behind their providers' APIs. Every call has a timeout, retryable errors are retried a few times, and no error
+//! contains text from a request or a response.
 
 mod refusal;
-mod amend;
-mod genai_options;
-mod request;
-mod relay;
+mod remedy;
+mod allowance;
 mod caching;
 mod usage;
-mod allowance;
-mod response;
 mod tools;
+mod chat;
+mod openai;
+mod anthropic;
+mod gemini;
+mod wire;
 mod error;
+mod transport;
+mod response;
+mod request;
 mod probe;
 mod local;
 pub mod transcription;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
-use aizuchi_model::clock::{Clock, seeded_random};
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
-use genai::adapter::AdapterKind;
-use genai::chat::{CacheControl, ChatOptions, JsonSpec};
-use genai::resolver::{AuthData, Endpoint};
-use genai::{Client, ModelIden, ServiceTarget};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::fallback::backoff;
 use crate::model::{Provider, WireFormat};
 use crate::prompt::Prompt;
+use crate::prompt::tool::AssistantMessage;
 use crate::provider::allowance::Allowance;
-use crate::provider::amend::{Parameters, Remedy};
 use crate::provider::caching::{SentPrefixes, cache_key, takes_cache_key};
-use crate::provider::error::CallError;
-use crate::provider::genai_options::{adapter, chat_options};
-use crate::provider::request::ModelRequest;
-use crate::provider::response::{ReportedResponse, parse_response};
+use crate::provider::chat::ChatRequest;
+use crate::provider::error::{CallError, UNSENDABLE};
+use crate::provider::remedy::{Parameters, Remedy};
+use crate::provider::response::parse_response;
 use crate::{ContextLength, Llm, LlmError, LlmResponse};
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The default of `max_tokens`. Some providers default to the model's maximum.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
@@ -90,17 +92,21 @@ pub struct ModelParams {
     pub extra: Map<String, Value>,
 }
 
+impl ProviderSettings {
+    /// Fails if a header in the settings cannot be sent.
+    fn extra_headers(&self) -> Result<HeaderMap, CallError> {
+        let headers = self.headers.iter().map(|(name, value)| {
+            let name = name.parse::<HeaderName>().ok()?;
+            Some((name, value.expose_secret().parse::<HeaderValue>().ok()?))
+        });
+        let unsendable = || CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
+        headers.collect::<Option<HeaderMap>>().ok_or_else(unsendable)
+    }
+}
+
 pub struct ProviderMind {
-    /// The client that calls the relay.
-    client: Client,
-    /// The client that calls the provider.
     http: reqwest::Client,
-    target: ServiceTarget,
-    provider: Provider,
-    model_name: String,
-    api_key: Option<SecretString>,
-    api_base: String,
-    options: ChatOptions,
+    settings: ProviderSettings,
     parameters: Parameters,
     /// The changes that this model is known to require.
     remedies: Mutex<BTreeSet<Remedy>>,
@@ -109,12 +115,9 @@ pub struct ProviderMind {
     sent_beginnings: SentPrefixes,
     model: String,
     clock: Clock,
-    timeout: SignedDuration,
-    cold_timeout: SignedDuration,
     /// How long Ollama is asked to keep the model loaded, if it is set.
     keep_alive: Option<Value>,
     last_answer_ms: AtomicI64,
-    max_attempts: u32,
     /// The index of the first request shape that this server is known to accept.
     request_shape: AtomicUsize,
     /// The number of calls that succeeded in a later shape after a failure that may have been unrelated to the
@@ -134,33 +137,11 @@ pub struct ProviderMind {
 
 impl ProviderMind {
     pub fn new(settings: &ProviderSettings, clock: Clock) -> anyhow::Result<Self> {
-        let (kind, namespace) = adapter(settings);
         // The other APIs reject a conversation without a user turn.
         let shape = usize::from(settings.provider.wire_format() != WireFormat::OpenAi);
-        // Self-hosted servers need no key, but `genai` needs a value for its header.
-        let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
-        let target = ServiceTarget {
-            // Replaced by the address of each call's relay.
-            endpoint: Endpoint::from_static(""),
-            auth: AuthData::from_single(key),
-            // With a namespace, `genai` does not guess the provider from the name.
-            model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
-        };
-        let options = ChatOptions {
-            // Otherwise `genai` turns off the automatic cache of OpenAI's newest models. The option itself is not
-            // sent.
-            cache_control: (kind == AdapterKind::OpenAI).then_some(CacheControl::Ephemeral5m),
-            ..chat_options(settings)
-        };
         Ok(Self {
-            client: Client::builder().with_reqwest(loopback_client()?).build()?,
             http: http_client(settings.connect_timeout)?,
-            target,
-            provider: settings.provider,
-            model_name: settings.model_name.clone(),
-            api_key: settings.api_key.clone(),
-            api_base: api_base(settings),
-            options,
+            settings: ProviderSettings { api_base: api_base(settings), ..settings.clone() },
             parameters: Parameters::new(&settings.params),
             remedies: Mutex::default(),
             allowance: Allowance::new(&settings.model_name, &settings.params),
@@ -168,11 +149,8 @@ impl ProviderMind {
             sent_beginnings: SentPrefixes::default(),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
-            timeout: settings.timeout,
-            cold_timeout: settings.cold_timeout,
             keep_alive: settings.params.extra.get("keep_alive").cloned(),
             last_answer_ms: AtomicI64::new(i64::MIN),
-            max_attempts: settings.max_attempts,
             request_shape: AtomicUsize::new(shape),
             shape_failures: AtomicUsize::new(0),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
@@ -185,15 +163,13 @@ impl ProviderMind {
 
     /// Checks that the model answers, at the cost of one token, and returns the usage.
     pub async fn check(&self) -> Result<Usage, LlmError> {
-        let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
-        let system = CHECK_PROMPT.to_owned();
-        let model_request = ModelRequest { system, is_check: true, ..ModelRequest::default() };
+        let check =
+            |max_tokens| ChatRequest { is_check: true, ..self.request(CHECK_PROMPT, max_tokens) };
         let checked = async {
-            let checked = match self.call_in_accepted_shape(&model_request, &shortest).await {
+            let checked = match self.call_in_accepted_shape(&check(1)).await {
                 // Reasoning models reject such a short limit.
                 Err(CallError::RequestRejected { .. }) => {
-                    let usual = self.options_with_limit(None);
-                    self.call_in_accepted_shape(&model_request, &usual).await
+                    self.call_in_accepted_shape(&check(self.allowance.total(None))).await
                 }
                 result => result,
             };
@@ -240,7 +216,7 @@ impl ProviderMind {
     }
 
     fn current_timeout(&self) -> SignedDuration {
-        if self.is_cold() { self.cold_timeout } else { self.timeout }
+        if self.is_cold() { self.settings.cold_timeout } else { self.settings.timeout }
     }
 
     /// Retries while a retry may help, costs nothing and fits into the timeout.
@@ -276,7 +252,10 @@ impl ProviderMind {
             let wait = retry_after.unwrap_or_default().max(backoff(attempt, draw));
             // A retry after a charged answer costs again, so it is left to the caller, who reserves the budget.
             let is_charged = usage != Usage::default();
-            if is_charged || attempt >= self.max_attempts || self.clock.now() + wait >= deadline {
+            if is_charged
+                || attempt >= self.settings.max_attempts
+                || self.clock.now() + wait >= deadline
+            {
                 let why = format!("{}: {why}", self.model);
                 return Err(LlmError::Busy { why, retry_after, usage });
             }
@@ -287,77 +266,82 @@ impl ProviderMind {
 
     /// One attempt. Returns a usable text or, if tools are offered, tool calls.
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, CallError> {
-        let prompt_cache_key = self.takes_cache_key.then(|| cache_key(prompt));
-        let limited = self.options_with_limit(prompt.max_tokens);
-        let options = ChatOptions { prompt_cache_key, ..limited };
+        let max_tokens = self.allowance.total(prompt.max_tokens);
+        let request = |system| ChatRequest {
+            cache_key: self.takes_cache_key.then(|| cache_key(prompt)),
+            picture: prompt.picture.as_ref(),
+            tokens: prompt.total_tokens(),
+            ..self.request(system, max_tokens)
+        };
         let offers_tools = !prompt.tools.is_empty() && self.accepts_tools();
         if offers_tools {
-            let model_request = self.request_with_tools(prompt);
-            match self.call_in_accepted_shape(&model_request, &options).await {
+            let with_tools = ChatRequest {
+                cache_marks: self.cache_marks("tools", &prompt.text),
+                tools: &prompt.tools,
+                turns: tools::to_turns(&prompt.tool_rounds, &self.model),
+                ..request((&*prompt.text).into())
+            };
+            match self.call_in_accepted_shape(&with_tools).await {
                 // The server may reject only the tools, so try without them.
                 Err(CallError::RequestRejected { .. }) => {}
-                result => return self.response_with_tool_calls(result?, prompt),
+                result => {
+                    let answer = result?;
+                    let (model, message) = (self.model.clone(), answer.response.message.clone());
+                    let response = parse_response(answer, prompt, &self.allowance)?;
+                    let calls_tools = !response.tool_calls.is_empty();
+                    let message =
+                        calls_tools.then(|| Arc::new(AssistantMessage { model, message }));
+                    return Ok(LlmResponse { assistant_message: message, ..response });
+                }
             }
         }
-        let system = prompt.text_with_tool_results().into_owned();
-        let model_request = ModelRequest {
+        let system = prompt.text_with_tool_results();
+        let in_words = ChatRequest {
             cache_marks: self.cache_marks(prompt.verb.name(), &system),
-            system,
-            schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
-            picture: prompt.picture.clone(),
-            tokens: prompt.total_tokens(),
-            ..ModelRequest::default()
+            schema: prompt.schema().map(|schema| (prompt.verb.name(), schema)),
+            ..request(system)
         };
-        let response = self.call_in_accepted_shape(&model_request, &options).await?;
+        let mut answer = self.call_in_accepted_shape(&in_words).await?;
+        answer.response.calls.clear();
         // In a later round the server has already accepted tools, so it rejected the prompt for another reason.
         if offers_tools && prompt.tool_rounds.is_empty() {
             let until = self.clock.now() + TOOLS_RETRY_INTERVAL;
             self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);
         }
-        parse_response(response, Vec::new(), prompt, &self.allowance)
+        parse_response(answer, prompt, &self.allowance)
     }
 
     fn accepts_tools(&self) -> bool {
         self.clock.now().as_millisecond() >= self.without_tools_until_ms.load(Ordering::Relaxed)
     }
 
-    fn request_with_tools(&self, prompt: &Prompt) -> ModelRequest {
-        ModelRequest {
-            cache_marks: self.cache_marks("tools", &prompt.text),
-            system: prompt.text.clone(),
-            tools: tools::to_genai_tools(&prompt.tools),
-            turns: tools::to_chat_messages(&prompt.tool_rounds, &self.model),
-            call_fields: tools::call_fields(&prompt.tool_rounds, &self.model),
-            picture: prompt.picture.clone(),
-            tokens: prompt.total_tokens(),
-            ..ModelRequest::default()
+    /// A request with nothing but a system message.
+    fn request<'p>(&'p self, system: impl Into<Cow<'p, str>>, max_tokens: u32) -> ChatRequest<'p> {
+        ChatRequest {
+            provider: self.settings.provider,
+            model_name: &self.settings.model_name,
+            system: system.into(),
+            cache_marks: Vec::new(),
+            cache_key: None,
+            has_user_turn: false,
+            picture: None,
+            schema: None,
+            tools: &[],
+            turns: Vec::new(),
+            params: ModelParams::default(),
+            max_tokens,
+            is_limit_renamed: false,
+            tokens: 0,
+            is_check: false,
         }
     }
 
     /// Where to mark a prompt for the provider's cache, if the provider needs marks.
     fn cache_marks(&self, kind: &str, system: &str) -> Vec<usize> {
-        if self.target.model.adapter_kind != AdapterKind::Anthropic {
+        if self.settings.provider.wire_format() != WireFormat::Anthropic {
             return Vec::new();
         }
         self.sent_beginnings.marks(kind, system, self.clock.now())
-    }
-
-    fn response_with_tool_calls(
-        &self,
-        answer: ReportedResponse,
-        prompt: &Prompt,
-    ) -> Result<LlmResponse, CallError> {
-        let response = &answer.response;
-        let (calls, assistant_message) =
-            (tools::tool_calls(response), tools::assistant_message(response, &self.model));
-        let response = parse_response(answer, calls, prompt, &self.allowance)?;
-        Ok(LlmResponse { assistant_message, ..response })
-    }
-
-    /// The options of a request whose answer is limited to this many tokens.
-    fn options_with_limit(&self, prompt_limit: Option<u32>) -> ChatOptions {
-        let max_tokens = Some(self.allowance.total(prompt_limit));
-        ChatOptions { max_tokens, ..self.options.clone() }
     }
 }
 
@@ -372,7 +356,7 @@ impl Llm for ProviderMind {
     }
 
     fn max_attempts(&self) -> u32 {
-        self.max_attempts
+        self.settings.max_attempts
     }
 
     fn problem(&self) -> Option<ModelProblem> {
@@ -422,20 +406,47 @@ pub fn http_client(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::C
     Ok(client.build()?)
 }
 
-/// Builds a client for servers on this machine: a relay or a model.
+/// Builds a client for servers on this machine.
 pub fn loopback_client() -> anyhow::Result<reqwest::Client> {
     install_crypto_provider();
     let client = reqwest::Client::builder()
         .no_proxy()
         // The traffic never leaves this machine, and loading the system's certificates takes time.
         .tls_certs_only([])
-        .redirect(reqwest::redirect::Policy::none())
-        // A relay serves one call.
-        .pool_max_idle_per_host(0);
+        .redirect(reqwest::redirect::Policy::none());
     Ok(client.build()?)
 }
 
 fn install_crypto_provider() {
     // Fails if a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openai_is_told_which_prompts_share_a_cache() {
+        let settings = ProviderSettings {
+            provider: Provider::OpenAi,
+            model_name: "large-1".to_owned(),
+            api_key: None,
+            api_base: "https://api.openai.com/v1".to_owned(),
+            headers: BTreeMap::new(),
+            params: ModelParams::default(),
+            connect_timeout: SignedDuration::from_secs(1),
+            timeout: SignedDuration::from_secs(1),
+            cold_timeout: SignedDuration::from_secs(1),
+            max_attempts: 1,
+        };
+        let mind = ProviderMind::new(&settings, Clock::system()).unwrap();
+        assert!(mind.takes_cache_key);
+        let request = ChatRequest { cache_key: Some("key".to_owned()), ..mind.request("hello", 9) };
+        let request = mind.http_request(&request).unwrap().build().unwrap();
+        assert_eq!(request.url().as_str(), "https://api.openai.com/v1/chat/completions");
+        let body = request.body().and_then(|body| body.as_bytes()).unwrap();
+        let body: Value = serde_json::from_slice(body).unwrap();
+        assert_eq!(body["prompt_cache_key"], "key");
+    }
 }

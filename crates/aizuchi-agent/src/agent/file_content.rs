@@ -57,7 +57,6 @@ pub(super) fn is_about_file(problem: Option<ModelProblem>) -> bool {
             ModelProblem::Unreachable
             | ModelProblem::TimedOut
             | ModelProblem::KeyRefused
-            | ModelProblem::KeyMissing
             | ModelProblem::UnknownModel
             | ModelProblem::NoFunds
             | ModelProblem::Overloaded

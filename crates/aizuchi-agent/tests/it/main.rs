@@ -72,6 +72,7 @@ mod pending_memories;
 mod memos;
 mod memo_askers;
 mod models;
+mod recorded_requests;
 mod model_limits;
 mod model_markup;
 mod model_failures;

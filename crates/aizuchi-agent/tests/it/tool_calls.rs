@@ -147,7 +147,7 @@ async fn signed_thoughts_are_returned_to_their_provider_only() {
         let tea = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
         for calls in [
             vec![tea.clone()],
-            // A malformed call next to it, which `genai` cannot read.
+            // A malformed call next to it.
             vec![tea.clone(), written("toolu_2", "get_memo", "{")],
         ] {
             let server = Server::start(ServerLimits::default()).await;

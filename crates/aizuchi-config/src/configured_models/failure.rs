@@ -42,7 +42,7 @@ pub fn next_step(problem: ModelProblem) -> &'static str {
     match problem {
         ModelProblem::Unreachable => "check that its server runs, and client_args.api_base",
         ModelProblem::TimedOut => "check its server, or raise client_args.timeout",
-        ModelProblem::KeyRefused | ModelProblem::KeyMissing => "check client_args.api_key",
+        ModelProblem::KeyRefused => "check client_args.api_key",
         ModelProblem::UnknownModel => "check model_id and client_args.api_base",
         ModelProblem::NoFunds => "add credit to the account",
         ModelProblem::Overloaded => "try again later, or set a fallback",

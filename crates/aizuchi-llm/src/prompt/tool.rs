@@ -2,7 +2,6 @@
 //! tools, or one that may not use any more, reads the results as part of the text.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use aizuchi_model::chat::is_line_break;
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::prompt::Prompt;
 use crate::prompt::inert::to_inert_line;
@@ -53,28 +52,12 @@ pub struct ToolRound {
     pub assistant_message: Option<Arc<AssistantMessage>>,
 }
 
-/// The response as the provider sent it, for providers that want it back unchanged (with signed
-/// reasoning, for example). Meaningless to any other model.
+/// What a provider wants back of its response with the results of the calls (signed reasoning, for example), in its own
+/// format. Meaningless to any other model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssistantMessage {
     pub model: String,
     pub message: Value,
-    pub call_fields: CallFields,
-}
-
-/// Fields that the provider put next to its calls and expects back with them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallFields {
-    /// The fields of a call, by its id.
-    pub of_calls: BTreeMap<String, Map<String, Value>>,
-    /// The fields of the message that contains the calls, by the id of its first one.
-    pub of_messages: BTreeMap<String, Map<String, Value>>,
-}
-
-impl CallFields {
-    pub fn is_empty(&self) -> bool {
-        self.of_calls.is_empty() && self.of_messages.is_empty()
-    }
 }
 
 impl Prompt {

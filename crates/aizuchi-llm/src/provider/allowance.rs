@@ -93,12 +93,24 @@ pub fn thinks_by_default(model_name: &str) -> bool {
 
 /// Whether this is a Claude model that thinks by default: version 5 or later.
 fn is_thinking_claude(name: &str) -> bool {
-    let Some((_, version)) = name.split_once("claude-") else { return false };
-    let is_number =
-        |part: &&str| (1..=2).contains(&part.len()) && part.bytes().all(|it| it.is_ascii_digit());
-    let major = version.split(['-', '.']).find(is_number);
-    let is_new = major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major >= 5);
-    is_new || version.contains("fable") || version.contains("mythos")
+    claude_version(name).is_some_and(|version| version >= (5, 0))
+}
+
+/// The major and minor version of a Claude model, by its name in lower case.
+pub fn claude_version(name: &str) -> Option<(u32, u32)> {
+    let (_, name) = name.split_once("claude-")?;
+    if is_always_thinking(name) {
+        return Some((5, 0));
+    }
+    // A longer number is a date.
+    let to_number = |part: &str| part.parse::<u32>().ok().filter(|number| *number < 100);
+    let mut parts = name.split(['-', '.']).map(to_number).skip_while(Option::is_none);
+    Some((parts.next()??, parts.next().flatten().unwrap_or(0)))
+}
+
+/// Whether this is a Claude model that cannot turn thinking off, of the fifth generation.
+pub fn is_always_thinking(name: &str) -> bool {
+    name.contains("fable") || name.contains("mythos")
 }
 
 #[cfg(test)]
@@ -149,6 +161,22 @@ mod tests {
             "large-1",
         ] {
             assert!(!thinks_by_default(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_version_of_a_claude_model_is_in_its_name() {
+        for (name, expected) in [
+            ("claude-3-5-sonnet-latest", Some((3, 5))),
+            ("claude-3-opus-20240229", Some((3, 0))),
+            ("claude-sonnet-4-20250514", Some((4, 0))),
+            ("vendor/claude-opus-4.6", Some((4, 6))),
+            ("us.anthropic.claude-opus-4-5-20251101-v1:0", Some((4, 5))),
+            ("claude-mythos-preview", Some((5, 0))),
+            ("claude-next", None),
+            ("large-1", None),
+        ] {
+            assert_eq!(claude_version(name), expected, "{name}");
         }
     }
 

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use genai::chat::{CacheControl, ChatMessage};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use reqwest::Url;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::Provider;
@@ -104,17 +104,18 @@ fn endings(kind: &str, text: &str) -> Vec<Ending> {
     paragraphs.collect()
 }
 
-/// Splits the system message at the marks. All parts but the one after the last mark are to be cached.
-pub fn marked_parts(system: &str, marks: &[usize]) -> Vec<ChatMessage> {
+/// Splits the system message at the marks, as Anthropic's blocks. All but the one after the last mark are to be cached.
+pub fn marked_parts(system: &str, marks: &[usize]) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut begin = 0;
     for mark in marks {
-        let part = ChatMessage::system(&system[begin..*mark]);
-        parts.push(part.with_options(CacheControl::Ephemeral));
+        let cached = json!({ "type": "ephemeral" });
+        parts
+            .push(json!({ "type": "text", "text": system[begin..*mark], "cache_control": cached }));
         begin = *mark;
     }
     if begin < system.len() {
-        parts.push(ChatMessage::system(&system[begin..]));
+        parts.push(json!({ "type": "text", "text": system[begin..] }));
     }
     parts
 }
@@ -208,11 +209,10 @@ mod tests {
         let text = prompt(0..50);
         for marks in [vec![], vec![rules().len()], vec![rules().len(), 20_000], vec![text.len()]] {
             let parts = marked_parts(&text, &marks);
-            let is_kept = |part: &&ChatMessage| part.options.is_some();
+            let is_kept = |part: &&Value| part["cache_control"].is_object();
             assert_eq!(parts.iter().filter(is_kept).count(), marks.len());
-            let whole: Option<Vec<String>> =
-                parts.iter().map(|part| part.content.joined_texts()).collect();
-            assert_eq!(whole.unwrap().concat(), text);
+            let whole = parts.iter().map(|part| part["text"].as_str().unwrap());
+            assert_eq!(whole.collect::<String>(), text);
         }
     }
 

@@ -1,21 +1,19 @@
 //! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part of a key, so only
 //! their error codes are kept.
 
-use aizuchi_http::body::MAX_MODEL_BODY_BYTES;
-use aizuchi_http::log_sentence::to_log_sentence;
-use aizuchi_model::clock::duration_from_seconds;
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
-use genai::{Error, webc};
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use crate::provider::amend::Remedy;
 use crate::provider::refusal::error_words;
-use crate::provider::relay::TransferError;
+use crate::provider::remedy::Remedy;
+use aizuchi_http::body::{BodyError, MAX_MODEL_BODY_BYTES};
+use aizuchi_http::log_sentence::to_log_sentence;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,92 +98,25 @@ pub const DECLINED: &str = "it declined to answer this";
 /// A part of the request from the settings is invalid.
 pub const UNSENDABLE: &str = "its address, its key or an extra header cannot be sent";
 
-/// Why the provider's response did not arrive.
-pub fn from_transfer(failure: TransferError) -> CallError {
-    match failure {
-        TransferError::TooLarge => CallError::Unusable {
+/// Converts an error of a body that was not read to its end.
+pub fn from_body(error: &BodyError) -> CallError {
+    match error {
+        BodyError::TooLarge => CallError::Unusable {
             why: format!("it is larger than {} KB", MAX_MODEL_BODY_BYTES / 1024),
             usage: Usage::default(),
         },
-        TransferError::Broken(error) => transport_error(&error),
-        TransferError::Unsent => {
-            CallError::retryable(ModelProblem::Unreachable, "the request could not be sent")
-        }
+        BodyError::Broken(error) => from_transport(error),
     }
 }
 
-/// Converts an error of `genai`. Its own message is dropped, since it contains requests and responses.
-pub fn from_genai(error: Error, now: Timestamp) -> CallError {
-    match error {
-        Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-            match webc_error {
-                webc::Error::ResponseFailedStatus { status, body, headers } => {
-                    status_error(status, &body, &headers, now)
-                }
-                webc::Error::ResponseFailedNotJson { .. } => {
-                    CallError::retryable(ModelProblem::Garbled, "its answer is not JSON")
-                }
-                webc::Error::ResponseFailedInvalidJson { .. } => {
-                    CallError::retryable(ModelProblem::Garbled, "its answer is broken JSON")
-                }
-                webc::Error::JsonValueExt(_) => unknown_shape(),
-                webc::Error::Reqwest(error) => transport_error(&error),
-            }
-        }
-        Error::HttpError { status, body, headers, .. } => {
-            status_error(status, &body, &headers, now)
-        }
-        // How Gemini reports a blocked prompt.
-        Error::ChatResponseGeneration { response_body, .. }
-            if response_body.get("promptFeedback").is_some() =>
-        {
-            CallError::Unusable { why: DECLINED.to_owned(), usage: Usage::default() }
-        }
-        Error::ChatResponseGeneration { .. }
-        | Error::ChatResponse { .. }
-        | Error::NoChatResponse { .. }
-        | Error::InvalidJsonResponseElement { .. }
-        | Error::StreamParse { .. }
-        | Error::JsonValueExt(_)
-        | Error::SerdeJson(_) => unknown_shape(),
-        Error::RequiresApiKey { .. } | Error::NoAuthResolver { .. } | Error::NoAuthData { .. } => {
-            CallError::permanent(ModelProblem::KeyMissing, "it needs an API key")
-        }
-        _ => CallError::permanent(ModelProblem::RequestRejected, "the request could not be made"),
-    }
-}
-
-fn unknown_shape() -> CallError {
-    CallError::retryable(ModelProblem::Garbled, "its answer has an unknown shape")
-}
-
-/// Whether the status is 404: no such model, address or feature. Gateways return it for models without tool support.
-pub fn is_not_found(error: &Error) -> bool {
-    refusal(error).is_some_and(|(status, _)| status == 404)
-}
-
-/// What the provider says about the request, if it may accept a different one.
-pub fn rejection(error: &Error) -> Option<&str> {
-    let (status, body) = refusal(error)?;
-    matches!(status, 400 | 422).then_some(body)
-}
-
-/// The status and the body of a response with an error status.
-pub fn refusal(error: &Error) -> Option<(u16, &str)> {
-    let (Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) = error
-    else {
-        return None;
-    };
-    match webc_error {
-        webc::Error::ResponseFailedStatus { status, body, .. } => {
-            Some((status.as_u16(), body.as_str()))
-        }
-        _ => None,
-    }
+/// Converts an error of a body that is not JSON, or not all of it.
+pub fn from_json(error: &serde_json::Error) -> CallError {
+    let what = if error.is_eof() { "broken JSON" } else { "not JSON" };
+    CallError::retryable(ModelProblem::Garbled, &format!("its answer is {what}"))
 }
 
 /// Converts a missing or incomplete response.
-fn transport_error(error: &reqwest::Error) -> CallError {
+pub fn from_transport(error: &reqwest::Error) -> CallError {
     if error.is_timeout() {
         CallError::retryable(ModelProblem::TimedOut, "it did not answer in time")
     } else if error.is_connect() {

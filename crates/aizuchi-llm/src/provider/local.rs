@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::model::Provider;
 use crate::provider::ProviderMind;
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 
 /// Ollama answers questions about its models immediately.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,10 +19,10 @@ impl ProviderMind {
     /// parameters. `None` if neither is known, or it is not an Ollama model.
     pub(super) async fn ollama_context_length(&self) -> Option<u64> {
         let loaded = read(self.ollama_request("api/ps", None)?).await?;
-        match loaded_length(&loaded, &self.model_name) {
+        match loaded_length(&loaded, &self.settings.model_name) {
             Some(length) => Some(length),
             None => {
-                let model = json!({ "model": self.model_name });
+                let model = json!({ "model": self.settings.model_name });
                 declared_length(&read(self.ollama_request("api/show", Some(&model))?).await?)
             }
         }
@@ -31,7 +31,7 @@ impl ProviderMind {
     /// Loads the model, for as long as `params.keep_alive` says, if it is set. This uses no tokens. If it fails, so
     /// does the following call, which reports the reason.
     pub(super) async fn load_for(&self, keep_alive: &Value) {
-        let body = json!({ "model": self.model_name, "keep_alive": keep_alive });
+        let body = json!({ "model": self.settings.model_name, "keep_alive": keep_alive });
         if let Some(request) = self.ollama_request("api/generate", Some(&body)) {
             let _ = request.send().await;
         }
@@ -39,16 +39,16 @@ impl ProviderMind {
 
     /// A request to the native API, next to the OpenAI-compatible one.
     fn ollama_request(&self, path: &str, body: Option<&Value>) -> Option<RequestBuilder> {
-        if self.provider != Provider::Ollama {
+        if self.settings.provider != Provider::Ollama {
             return None;
         }
-        let root = self.api_base.strip_suffix("v1/")?;
+        let root = self.settings.api_base.strip_suffix("v1/")?;
         let url = Url::parse(root).ok()?.join(path).ok()?;
         let request = match body {
             Some(body) => self.http.post(url).json(body),
             None => self.http.get(url),
         };
-        Some(match &self.api_key {
+        Some(match &self.settings.api_key {
             Some(key) => request.bearer_auth(key.expose_secret()),
             None => request,
         })

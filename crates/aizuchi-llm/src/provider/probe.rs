@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
-use aizuchi_model::decision::model_problem::ModelProblem;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use crate::model::{Provider, WireFormat};
+use crate::model::Provider;
 use crate::provider::ProviderMind;
 use crate::provider::error::error_code;
 use crate::provider::refusal::hidden_status;
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
+use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// Servers list their models immediately.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,11 +61,11 @@ impl ProviderMind {
         }
         let Some(body) = body else { return Listing::Unknown };
         let has_invalid_key = || error_code(&body).as_deref() == Some("API_KEY_INVALID");
-        match (self.provider, status.as_u16()) {
+        match (self.settings.provider, status.as_u16()) {
             (Provider::Gemini, 400) if has_invalid_key() => {
                 Listing::Problem(ModelProblem::KeyRefused)
             }
-            (Provider::Ollama, 200) if lists(&body, &self.model_name) == Some(false) => {
+            (Provider::Ollama, 200) if lists(&body, &self.settings.model_name) == Some(false) => {
                 Listing::Problem(ModelProblem::UnknownModel)
             }
             (_, 200..=299) => Listing::Fine,
@@ -75,22 +75,16 @@ impl ProviderMind {
 
     fn listing_request(&self) -> Option<RequestBuilder> {
         // Their lists need other credentials than a key.
-        if matches!(self.provider, Provider::Vertex | Provider::Bedrock) {
+        if matches!(self.settings.provider, Provider::Vertex | Provider::Bedrock) {
             return None;
         }
         // OpenRouter's list of models needs no key, so it cannot check one.
-        let path = if self.provider == Provider::OpenRouter { "key" } else { "models" };
-        let url = Url::parse(&self.api_base).ok()?.join(path).ok()?;
+        let path = if self.settings.provider == Provider::OpenRouter { "key" } else { "models" };
+        let url = Url::parse(&self.settings.api_base).ok()?.join(path).ok()?;
         let request = self.http.get(url);
-        let Some(key) = &self.api_key else { return Some(request) };
-        let key = key.expose_secret();
-        Some(match self.provider.wire_format() {
-            WireFormat::OpenAi => request.bearer_auth(key),
-            WireFormat::Anthropic => {
-                request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
-            }
-            WireFormat::Gemini => request.header("x-goog-api-key", key),
-        })
+        let Some(key) = &self.settings.api_key else { return Some(request) };
+        let format = self.settings.provider.wire_format();
+        Some(format.authorize(request, key.expose_secret()))
     }
 }
 

@@ -4,51 +4,20 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use genai::ServiceTarget;
-use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponse, ContentPart, JsonSpec, Tool,
-};
-use genai::resolver::Endpoint;
-use reqwest::Url;
+use reqwest::{RequestBuilder, Url};
+use secrecy::ExposeSecret;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use crate::prompt::picture::Picture;
-use crate::prompt::tool::CallFields;
-use crate::provider::amend::{Remedy, RequestChanges};
-use crate::provider::caching::marked_parts;
-use crate::provider::error::{
-    CallError, UNSENDABLE, from_genai, from_transfer, is_not_found, refusal, rejection,
-};
-use crate::provider::relay::{Relay, Transfer, TransferError};
+use crate::provider::chat::ChatRequest;
+use crate::provider::error::{CallError, UNSENDABLE, from_json};
+use crate::provider::remedy::Remedy;
 use crate::provider::response::ReportedResponse;
-use crate::provider::usage::{bounded_usage, complete_usage, reported_usage};
-use crate::provider::{DEFAULT_MAX_TOKENS, ProviderMind, tools};
-
-/// The user turn for providers that reject a request with only a system message.
-const MINIMAL_USER_TURN: &str = ".";
-
-/// A request, independent of the shape that a server accepts.
-#[derive(Default)]
-pub struct ModelRequest {
-    pub system: String,
-    /// Where the provider's cache is told to store the prefix.
-    pub cache_marks: Vec<usize>,
-    pub schema: Option<JsonSpec>,
-    pub tools: Vec<Tool>,
-    /// Tool calls and their results.
-    pub turns: Vec<ChatMessage>,
-    pub call_fields: CallFields,
-    pub picture: Option<Picture>,
-    /// The estimated number of input tokens.
-    pub tokens: u64,
-    /// Whether it holds no chat text, so that its errors may have the server's words.
-    pub is_check: bool,
-}
+use crate::provider::transport::{ProviderResponse, send};
+use crate::provider::usage::{bounded_usage, complete_usage, reported_thinking, reported_usage};
+use crate::provider::{DEFAULT_MAX_TOKENS, ProviderMind};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a user turn, and some
 /// servers do not support schemas.
@@ -73,22 +42,23 @@ impl ProviderMind {
     /// Sends a request in a shape that this server accepts.
     pub(super) async fn call_in_accepted_shape(
         &self,
-        model_request: &ModelRequest,
-        options: &ChatOptions,
+        request: &ChatRequest<'_>,
     ) -> Result<ReportedResponse, CallError> {
         let first = self.request_shape.load(Ordering::Relaxed);
         let mut rejection = None;
         let mut may_have_passed = false;
         let mut last_shape = None;
         for (number, shape) in REQUEST_SHAPES.iter().enumerate().skip(first) {
-            let has_schema = shape.has_schema && model_request.schema.is_some();
+            let has_schema = shape.has_schema && request.schema.is_some();
             // A picture is sent as a user turn.
-            let has_user_turn = shape.has_user_turn || model_request.picture.is_some();
+            let has_user_turn = shape.has_user_turn || request.picture.is_some();
             let shape = RequestShape { has_user_turn, has_schema };
             if last_shape.replace(shape) == Some(shape) {
                 continue;
             }
-            match self.call_with_remedies(shape, model_request, options).await {
+            let schema = request.schema.clone().filter(|_| has_schema);
+            let shaped = ChatRequest { has_user_turn, schema, ..request.clone() };
+            match self.call_with_remedies(&shaped).await {
                 Err(rejected @ CallError::RequestRejected { .. }) => {
                     let may_pass =
                         matches!(rejected, CallError::RequestRejected { may_pass: true, .. });
@@ -118,15 +88,20 @@ impl ProviderMind {
     /// Sends a request, and retries it with each change that a refusal asks for. Changes that help are kept.
     async fn call_with_remedies(
         &self,
-        shape: RequestShape,
-        model_request: &ModelRequest,
-        options: &ChatOptions,
+        request: &ChatRequest<'_>,
     ) -> Result<ReportedResponse, CallError> {
         let mut remedies = self.remedies.lock().clone();
         loop {
-            let called =
-                self.call_with_shape(shape, model_request, options.clone(), &remedies).await;
-            match called {
+            let lowers =
+                |remedy: &Remedy| matches!(remedy, Remedy::LowerLimit | Remedy::LowerLimitOnce);
+            let most = if remedies.iter().any(lowers) { DEFAULT_MAX_TOKENS } else { u32::MAX };
+            let changed = ChatRequest {
+                params: self.parameters.accepted(&remedies),
+                max_tokens: request.max_tokens.min(most),
+                is_limit_renamed: remedies.contains(&Remedy::RenameLimit),
+                ..request.clone()
+            };
+            match self.call_once(&changed).await {
                 Err(CallError::RequestRejected { remedy: Some(remedy), .. })
                     if remedies.insert(remedy.clone()) => {}
                 Ok(response) => {
@@ -173,72 +148,74 @@ impl ProviderMind {
         names.collect()
     }
 
-    async fn call_with_shape(
-        &self,
-        shape: RequestShape,
-        model_request: &ModelRequest,
-        mut options: ChatOptions,
-        remedies: &BTreeSet<Remedy>,
-    ) -> Result<ReportedResponse, CallError> {
-        let ModelRequest { system, cache_marks, .. } = model_request;
-        let mut request = match &**cache_marks {
-            [] => ChatRequest::default().with_system(system),
-            marks => ChatRequest::from_messages(marked_parts(system, marks)),
-        };
-        if let Some(picture) = &model_request.picture {
-            request = request.append_message(ChatMessage::user(picture_turn(picture)));
-        } else if shape.has_user_turn {
-            request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
-        }
-        if let Some(schema) = model_request.schema.clone().filter(|_| shape.has_schema) {
-            options = options.with_response_format(schema);
-        }
-        let has_tools = !model_request.tools.is_empty();
-        if has_tools {
-            request = request.with_tools(model_request.tools.clone());
-            request = request.append_messages(model_request.turns.clone());
-        }
-        let call_fields = model_request.call_fields.clone();
-        let changes = self.parameters.changes(remedies.clone(), call_fields);
-        let (result, transfer) = self.carry(request, &options, changes).await?;
-        let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
-        let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);
-        let limit = options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-        let reported =
-            self.plausible(reported.unwrap_or_default(), model_request.tokens, limit.into());
-        // An accepted request may be charged, whatever happened to the response.
-        let usage = match transfer.is_accepted {
-            true => complete_usage(reported, model_request.tokens, ""),
-            false => Usage::default(),
-        };
-        if let Some(failure) = transfer.failure {
-            return Err(from_transfer(failure).with_usage(usage));
-        }
-        let result = result.ok_or_else(|| from_transfer(TransferError::Unsent))?;
-        let response = result.or_else(tools::recover_tool_calls).map_err(|error| {
-            let may_be_tools = has_tools && is_not_found(&error);
-            let limit = options.max_tokens.unwrap_or_default();
-            let remedy = rejection(&error).and_then(|body| self.parameters.remedy(body, limit));
-            let is_check = model_request.is_check;
-            let said = refusal(&error).filter(|_| is_check).map(|(_, body)| body.to_owned());
-            let failed = from_genai(error, self.clock.now());
-            match failed.with_words(said.as_deref().unwrap_or_default()) {
-                CallError::Permanent { why, .. } if may_be_tools => CallError::rejected(why),
-                CallError::RequestRejected { why, .. } | CallError::Permanent { why, .. }
-                    if remedy.is_some() =>
-                {
-                    CallError::RequestRejected { why, remedy, may_pass: false }
-                }
-                other => other.with_usage(usage),
+    async fn call_once(&self, request: &ChatRequest<'_>) -> Result<ReportedResponse, CallError> {
+        // An accepted request may be charged, whatever happens to the response.
+        let unreported = complete_usage(Usage::default(), request.tokens, "");
+        let response = send(self.http_request(request)?, unreported).await?;
+        let body = serde_json::from_slice::<Value>(&response.body);
+        let reported = body.as_ref().map(reported_usage).unwrap_or_default();
+        let (reported, usage) = match response.is_charged {
+            true => {
+                let reported = self.plausible(reported, request.tokens, request.max_tokens.into());
+                (reported, complete_usage(reported, request.tokens, ""))
             }
-        })?;
+            false => (Usage::default(), Usage::default()),
+        };
+        if let Some(error) = response.error(self.clock.now()) {
+            return Err(self.with_remedy(error, &response, request).with_usage(usage));
+        }
+        let body = body.map_err(|error| from_json(&error).with_usage(usage))?;
         if reported.input_tokens == 0 && !self.has_warned_of_usage.swap(true, Ordering::Relaxed) {
             warn!(
                 model = self.model,
                 "the model does not report the tokens that it uses; estimates are booked"
             );
         }
-        Ok(ReportedResponse { response, reported })
+        let response = self.settings.provider.wire_format().parse(&body);
+        let has_thought = !response.thinking.trim().is_empty() || reported_thinking(&body) > 0;
+        Ok(ReportedResponse { response, reported, has_thought })
+    }
+
+    pub(super) fn http_request(
+        &self,
+        request: &ChatRequest<'_>,
+    ) -> Result<RequestBuilder, CallError> {
+        let settings = &self.settings;
+        let format = settings.provider.wire_format();
+        let unsendable = |_| CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
+        let base = Url::parse(&settings.api_base).map_err(unsendable)?;
+        let url = base.join(&format.path(&settings.model_name)).map_err(unsendable)?;
+        // Self-hosted servers need no key, but some expect the header.
+        let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
+        let http_request = format.authorize(self.http.post(url), key);
+        Ok(http_request.headers(settings.extra_headers()?).json(&format.body(request)))
+    }
+
+    /// What may help after a refused request: the change that the server asks for, or a request in another shape.
+    fn with_remedy(
+        &self,
+        error: CallError,
+        response: &ProviderResponse,
+        request: &ChatRequest<'_>,
+    ) -> CallError {
+        let said = response.text();
+        let error = if request.is_check { error.with_words(&said) } else { error };
+        let status = response.status.as_u16();
+        let is_about_request = matches!(status, 400 | 422);
+        let remedy = self.parameters.remedy(&said, request.max_tokens);
+        let remedy = remedy.filter(|_| is_about_request);
+        match error {
+            // Gateways return this for models without tool support.
+            CallError::Permanent { why, .. } if status == 404 && !request.tools.is_empty() => {
+                CallError::rejected(why)
+            }
+            CallError::RequestRejected { why, .. } | CallError::Permanent { why, .. }
+                if remedy.is_some() =>
+            {
+                CallError::RequestRejected { why, remedy, may_pass: false }
+            }
+            other => other,
+        }
     }
 
     /// Returns the reported usage within what the request can have used, and logs once if it was more.
@@ -258,31 +235,4 @@ impl ProviderMind {
         }
         bounded
     }
-
-    /// Makes one call through its own relay.
-    async fn carry(
-        &self,
-        request: ChatRequest,
-        options: &ChatOptions,
-        changes: RequestChanges,
-    ) -> Result<(Option<genai::Result<ChatResponse>>, Transfer), CallError> {
-        let unsendable = || CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
-        let base = Url::parse(&self.api_base).map_err(|_| unsendable())?;
-        let relay = Relay::open(base, changes).await;
-        let relay = relay.map_err(|_| from_transfer(TransferError::Unsent))?;
-        let endpoint = relay.endpoint().map_err(|_| unsendable())?;
-        let target = ServiceTarget {
-            endpoint: Endpoint::from_owned(endpoint.to_string()),
-            ..self.target.clone()
-        };
-        let call = self.client.exec_chat(target, request, Some(options));
-        Ok(relay.carry(&self.http, call).await)
-    }
-}
-
-/// A user turn with a picture. Some providers require a text in each turn.
-fn picture_turn(picture: &Picture) -> Vec<ContentPart> {
-    let encoded = STANDARD.encode(&picture.bytes);
-    let picture = ContentPart::from_binary_base64(picture.media_type, encoded, None);
-    vec![picture, ContentPart::from_text(MINIMAL_USER_TURN)]
 }

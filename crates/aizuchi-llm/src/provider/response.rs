@@ -1,8 +1,5 @@
-//! Parses a response: its text, its tool calls and its usage.
+//! Judges a response: whether it is usable, complete and short enough.
 
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
-use genai::chat::{ChatResponse, StopReason};
 use serde::de::IgnoredAny;
 
 use crate::LlmResponse;
@@ -11,8 +8,11 @@ use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 use crate::provider::allowance::Allowance;
+use crate::provider::chat::{ChatResponse, Stop};
 use crate::provider::error::{CallError, DECLINED};
-use crate::provider::usage::{complete_usage, reported_thinking};
+use crate::provider::usage::complete_usage;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The maximum length of an answer. A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -23,31 +23,27 @@ const ELLIPSIS: &str = "…";
 pub struct ReportedResponse {
     pub response: ChatResponse,
     pub reported: Usage,
+    /// Whether it contains thinking, or reports its length.
+    pub has_thought: bool,
 }
 
-/// Returns the text of a response with these tool calls, if any of it is usable.
+/// Returns the text and the tool calls of a response, if any of it is usable.
 pub fn parse_response(
-    ReportedResponse { response, reported }: ReportedResponse,
-    calls: Vec<ToolCall>,
+    ReportedResponse { response, reported, has_thought }: ReportedResponse,
     prompt: &Prompt,
     allowance: &Allowance,
 ) -> Result<LlmResponse, CallError> {
-    let lines = calls.iter().map(ToolCall::to_line);
-    let output = response.reasoning_content.iter().cloned();
-    let output = output.chain(response.content.texts().into_iter().map(str::to_owned)).chain(lines);
-    let output = output.collect::<Vec<_>>().join("\n");
+    let ChatResponse { mut text, thinking, calls, stop, .. } = response;
+    let lines: Vec<String> = calls.iter().map(ToolCall::to_line).collect();
+    let call_bytes: usize = lines.iter().map(String::len).sum();
+    let output = [&thinking, &text].into_iter().chain(&lines).filter(|part| !part.is_empty());
+    let output = output.map(String::as_str).collect::<Vec<_>>().join("\n");
     let usage = complete_usage(reported, prompt.total_tokens(), &output);
     let unusable = |why: String| Err(CallError::Unusable { why, usage });
-    let raw = response.captured_raw_body.as_ref();
-    let refusal = raw.and_then(|body| body.pointer("/choices/0/message/refusal"));
-    let has_refused = refusal.is_some_and(|refusal| !refusal.is_null());
-    if has_refused || matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {
+    if stop == Stop::Declined {
         return unusable(DECLINED.to_owned());
     }
-    let has_thought = has_thought(&response);
-    let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
-    let mut text = response.content.into_joined_texts().unwrap_or_default();
-    let call_bytes: usize = calls.iter().map(|call| call.to_line().len()).sum();
+    let was_cut = stop == Stop::CutOff;
     if text.len() + call_bytes > MAX_ANSWER_BYTES {
         return unusable(format!("it is larger than {} KB", MAX_ANSWER_BYTES / 1024));
     }
@@ -89,13 +85,6 @@ fn has_answer(text: &str, prompt: &Prompt) -> bool {
     let is_whole = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok();
     let json = text.find('{').and_then(|begin| text.get(begin..=text.rfind('}')?));
     prompt.schema().is_none() || json.is_some_and(is_whole)
-}
-
-/// Whether a response contains thinking, or reports its length.
-fn has_thought(response: &ChatResponse) -> bool {
-    let is_shown = response.reasoning_content.as_ref().is_some_and(|it| !it.trim().is_empty());
-    let raw = response.captured_raw_body.as_ref();
-    is_shown || raw.is_some_and(|body| reported_thinking(body) > 0)
 }
 
 /// Whether a text without an answer shows that the model has thought: it is empty, or nothing but thinking.

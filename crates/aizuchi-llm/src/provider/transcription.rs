@@ -1,10 +1,6 @@
 //! Models that transcribe recordings with `POST audio/transcriptions`: OpenAI's endpoint, which Groq, Mistral, Azure
 //! and most self-hosted servers also have.
 
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
-use aizuchi_model::clock::{Clock, seeded_random};
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use reqwest::Url;
@@ -16,15 +12,15 @@ use uuid::Uuid;
 use crate::fallback::backoff;
 use crate::prompt::Prompt;
 use crate::prompt::recording::{AudioRecording, TOKENS_PER_SECOND};
-use crate::provider::error::{CallError, UNSENDABLE, from_transfer, status_error};
-use crate::provider::refusal::hidden_status;
-use crate::provider::relay::TransferError;
+use crate::provider::error::{CallError, UNSENDABLE};
+use crate::provider::transport::send;
 use crate::provider::usage::{bounded_usage, reported_usage};
 use crate::provider::{ProviderSettings, api_base, http_client};
 use crate::{Llm, LlmError, LlmResponse};
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 
-/// An error is a sentence and a code, so only its beginning matters.
-const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// Where responses report the length of the recording: the spellings of OpenAI, Mistral and the verbose format.
 const SECONDS_PATHS: [&str; 3] = ["/usage/seconds", "/usage/prompt_audio_seconds", "/duration"];
 
@@ -117,28 +113,15 @@ impl TranscriptionMind {
         if let Some(key) = &self.settings.api_key {
             request = request.bearer_auth(key.expose_secret());
         }
-        for (name, value) in &self.settings.headers {
-            request = request.header(name.as_str(), value.expose_secret());
-        }
-        let broken = |error| from_transfer(TransferError::Broken(error));
-        let response = request.body(form.end()).send().await.map_err(broken)?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        if !status.is_success() {
-            let body = read_body(response, MAX_ERROR_BODY_BYTES).await.unwrap_or_default();
-            let body = String::from_utf8_lossy(&body);
-            return Err(status_error(status, &body, &headers, self.clock.now()));
-        }
-        // An accepted request may be charged, whatever happened to the response.
+        let request = request.headers(self.settings.extra_headers()?).body(form.end());
         let usage = estimated_usage(recording);
-        let body = read_body(response, MAX_MODEL_BODY_BYTES).await;
-        let body = body.map_err(|error| from_transfer(error.into()).with_usage(usage))?;
-        if let Some(hidden) = hidden_status(&body) {
-            let body = String::from_utf8_lossy(&body);
-            return Err(status_error(hidden, &body, &headers, self.clock.now()));
+        let response = send(request, usage).await?;
+        if let Some(error) = response.error(self.clock.now()) {
+            return Err(error);
         }
         let unusable = |why: &str| CallError::Unusable { why: why.to_owned(), usage };
-        let body: Value =
-            serde_json::from_slice(&body).map_err(|_| unusable("its answer is not JSON"))?;
+        let body: Value = serde_json::from_slice(&response.body)
+            .map_err(|_| unusable("its answer is not JSON"))?;
         let text = body.get("text").and_then(Value::as_str);
         let text = text.ok_or_else(|| unusable("its answer has no text"))?;
         Ok(LlmResponse::new(text.trim().to_owned(), usage_of(&body, recording)))

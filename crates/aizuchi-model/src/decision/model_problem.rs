@@ -13,7 +13,6 @@ pub enum ModelProblem {
     Unreachable,
     TimedOut,
     KeyRefused,
-    KeyMissing,
     /// The model does not exist, or its address is wrong.
     UnknownModel,
     /// The account has no funds.

@@ -70,9 +70,6 @@ pub fn problem(language: Language, problem: ModelProblem) -> &'static str {
         ModelProblem::KeyRefused => {
             pick(language, "the model refused the key", "モデルが API キーを受け付けませんでした")
         }
-        ModelProblem::KeyMissing => {
-            pick(language, "the model needs a key", "モデルには API キーが必要です")
-        }
         ModelProblem::UnknownModel => {
             pick(language, "there is no model with that name", "その名前のモデルが見つかりません")
         }
