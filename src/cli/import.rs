@@ -42,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
 
-/// Import from myao2, kotonoha or another Aizuchi, exports of Slack and Discord, or recorded messages.
+/// Import from myao2, kotonoha or another Aizuchi, or from exports and recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]

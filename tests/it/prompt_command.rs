@@ -60,7 +60,8 @@ fn prompt(home: &Home, arguments: &[&str]) -> (String, Vec<(String, u64)>) {
 }
 
 /// The age of a question in seconds or minutes.
-static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d+ (?:s|min) ago").unwrap());
+static AGE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\d+ (?:s|min) ago|for \d+ s\b").unwrap());
 
 fn without_the_time(prompt: &str) -> String {
     let lines = prompt.trim_end().lines().filter(|line| !line.starts_with("Current time: "));
