@@ -443,14 +443,16 @@ impl Agent {
         let is_inside = |context: &Context, id: &MessageId| {
             context.conversation_history.iter().any(|it| it.id == *id)
         };
-        let newest = context.target_messages().iter().rev();
-        let parents = newest.filter_map(|message| match context.parent_given(message) {
-            Some(parent) if is_inside(context, parent) => None,
-            Some(parent) => Some((None, MessageRef(here.clone(), parent.clone()))),
-            None if message.author.kind == AuthorKind::Persona => None,
-            None => Some((Some(message.id.clone()), linked_message(message)?)),
-        });
-        let parents: Vec<_> = parents.take(MAX_REPLIED_TO).collect();
+        let newest = || context.target_messages().iter().rev();
+        let parents = newest().filter_map(|message| context.parent_given(message));
+        let parents = parents.filter(|parent| !is_inside(context, parent));
+        let parents = parents.map(|parent| (None, MessageRef(here.clone(), parent.clone())));
+        let links = newest().filter(|message| context.parent_given(message).is_none());
+        let links = links.filter(|message| message.author.kind != AuthorKind::Persona);
+        let links = links.filter_map(|it| Some((Some(it.id.clone()), linked_message(it)?)));
+        // Many links keep no reply from being shown.
+        let parents = parents.take(MAX_REPLIED_TO).chain(links.take(MAX_REPLIED_TO));
+        let parents: Vec<_> = parents.collect();
         for (linking, MessageRef(channel, id)) in parents {
             let workspace = &context.conversation.workspace;
             let archive = &self.command_answers.archive;

@@ -25,6 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -43,9 +46,6 @@ use crate::provider::error::{CallError, UNSENDABLE};
 use crate::provider::remedy::{Parameters, Remedy};
 use crate::provider::response::parse_response;
 use crate::{ContextLength, Llm, LlmError, LlmResponse};
-use aizuchi_model::clock::{Clock, seeded_random};
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The default of `max_tokens`. Some providers default to the model's maximum.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;

@@ -72,7 +72,11 @@ fn slack_export(folder: &Path) -> PathBuf {
                 {"id": "C0123OPEN", "name": "open", "is_ext_shared": true}]),
             ),
             ("groups.json", json!([{"id": "G0123STAFF", "name": "staff"}])),
-            ("dms.json", json!([{"id": "D0123DIRECT", "members": ["U1", "UBOT"]}])),
+            (
+                "dms.json",
+                json!([{"id": "D0123DIRECT", "members": ["U1", "UBOT"]},
+                {"id": "D0123OTHERS", "members": ["U1", "U2"]}]),
+            ),
             (
                 "porch/2026-03-02.json",
                 json!([
@@ -89,10 +93,16 @@ fn slack_export(folder: &Path) -> PathBuf {
             ("open/2026-03-02.json", json!([said("1772442010.000100", "U1", "hello, partners")])),
             ("staff/2026-03-02.json", json!([said("1772442011.000100", "U1", "budget")])),
             ("D0123DIRECT/2026-03-02.json", json!([said("1772442012.000100", "U1", "hi bot")])),
+            ("D0123OTHERS/2026-03-02.json", json!([said("1772442014.000100", "U1", "just us")])),
             ("attic/2026-03-02.json", json!([said("1772442013.000100", "U1", "in no list")])),
         ],
     );
     export
+}
+
+/// A channel that the database knows.
+fn known(workspace: &str, id: &str, visibility: &str) -> Value {
+    json!({"kind": "channel", "workspace": workspace, "room": id, "room_name": id, "visibility": visibility})
 }
 
 #[tokio::test]
@@ -103,12 +113,15 @@ async fn an_export_of_slack_is_imported_under_its_own_ids() {
         &[
             json!({"kind": "user", "workspace": "T0TEAM", "id": "UBOT", "name": "Mio", "is": "persona", "role": "member"}),
             json!({"kind": "opt_out", "workspace": "T0TEAM", "user": "U3"}),
+            known("T0TEAM", "C0123OPEN", "private"),
+            known("T0TEAM", "G0123STAFF", "private"),
+            known("T0TEAM", "D0123DIRECT", "direct"),
         ],
     );
     let export = slack_export(migration.folder.path());
     let report = migration.import(&export, &[], 0);
     assert!(report.contains("messages  8 imported, 0 known already"), "{report}");
-    assert!(report.contains("channels: 1; who may read them is not known"), "{report}");
+    assert!(report.contains("channels: 2; who may read them is not known"), "{report}");
     assert!(!report.contains("count as private"), "{report}");
     let of = async |channel: &str| shown(&migration, "T0TEAM", channel).await;
     assert_eq!(
@@ -125,6 +138,7 @@ async fn an_export_of_slack_is_imported_under_its_own_ids() {
     assert_eq!(of("C0123OPEN").await, ["1772442010.000100 - U1 Human Private: hello, partners"]);
     assert_eq!(of("G0123STAFF").await, ["1772442011.000100 - U1 Human Private: budget"]);
     assert_eq!(of("D0123DIRECT").await, ["1772442012.000100 - U1 Human Direct: hi bot"]);
+    assert_eq!(of("D0123OTHERS").await, [""; 0]);
     // The adapter reads the same ids and times from Slack's history.
     let raw = json!({"type": "message", "ts": "1772442001.000200", "user": "U2",
         "text": "<@U1> in the shed", "thread_ts": "1772442000.000100"});
@@ -190,11 +204,18 @@ async fn an_export_of_discord_is_imported_where_the_database_knows_who_may_read_
     let staff = discord_message("1043907700000000005", "7", "budget");
     let hidden = discord_message("1043907700000000006", "7", "unseen");
     let direct = discord_message("1043907700000000007", "7", "hi bot");
+    let others = discord_message("1043907700000000008", "7", "just us");
+    let hook = json!({"id": "1043907700000000009", "type": "Default",
+        "timestamp": "2022-11-20T15:18:07.123+00:00", "content": "build failed", "author":
+            {"id": "9", "name": "ci", "nickname": "ci", "isBot": true, "discriminator": "0000"}});
     let export = migration.folder.path().join("discord");
     write(
         &export,
         &[
-            ("porch.json", discord_channel("202", "porch", "GuildTextChat", "1", &[porch, own])),
+            (
+                "porch.json",
+                discord_channel("202", "porch", "GuildTextChat", "1", &[porch, own, hook]),
+            ),
             (
                 "thread.json",
                 discord_channel("303", "ladder", "GuildPublicThread", "202", &[inside]),
@@ -203,22 +224,24 @@ async fn an_export_of_discord_is_imported_where_the_database_knows_who_may_read_
             ("staff.json", discord_channel("205", "staff", "GuildTextChat", "1", &[staff])),
             ("hidden.json", discord_channel("206", "hidden", "GuildTextChat", "1", &[hidden])),
             ("direct.json", discord_channel("207", "mika", "DirectTextChat", "1", &[direct])),
+            ("others.json", discord_channel("208", "ren", "DirectTextChat", "1", &[others])),
         ],
     );
     let alone = Migration::new().await;
     let refused = alone.import(&export.join("porch.json"), &[], 1);
     assert!(refused.contains("channels, 1: who may read them is not known"), "{refused}");
-    let known = |id: &str, visibility: &str| json!({"kind": "channel", "workspace": "discord:101", "room": id, "room_name": id, "visibility": visibility});
     knows(
         &migration,
         &[
-            known("202", "public"),
-            known("205", "private"),
+            known("discord:101", "202", "public"),
+            known("discord:101", "205", "private"),
+            known("discord:101", "304", "private"),
+            known("discord:direct", "207", "direct"),
             json!({"kind": "user", "workspace": "discord:101", "id": "900", "name": "Mio", "is": "persona", "role": "member"}),
         ],
     );
     let report = migration.import(&export, &[], 0);
-    assert!(report.contains("channels: 1; who may read them is not known"), "{report}");
+    assert!(report.contains("channels: 2; who may read them is not known"), "{report}");
     let of = async |workspace: &str, channel: &str| shown(&migration, workspace, channel).await;
     let server = "discord:101";
     assert_eq!(
@@ -227,6 +250,7 @@ async fn an_export_of_discord_is_imported_where_the_database_knows_who_may_read_
             "1043907700000000001 - 7 Human Public: who has the ladder?",
             "1043907700000000002 - 900 Persona Public: Ren has it.",
             "1043907700000000003 303 7 Human Public: since when?",
+            "1043907700000000009 - 9:ci Bot Public: build failed",
         ]
     );
     assert_eq!(of(server, "304").await, ["1043907700000000004 - 7 Human Private: between us"]);

@@ -143,9 +143,9 @@ async fn a_message_is_shown_with_what_it_links_to() {
     ] {
         on_every_store(async |store| {
             let prompt = linking(store, visibilities, link, async |_| {}).await;
-            let told = "**(in reply to 2027-01-15 08:00:00 u-alice: “the 'fern' hides the spare key”)**\n@Aizuchi is";
+            let told = "**(links to another channel, 2027-01-15 08:00:00 u-alice: “the 'fern' hides the spare key”)**\n@Aizuchi is";
             assert_eq!(prompt.contains(told), is_shown, "{visibilities:?} {link} {prompt}");
-            assert_eq!(prompt.contains("in reply to"), is_shown, "{prompt}");
+            assert_eq!(prompt.contains("(links to"), is_shown, "{prompt}");
         })
         .await;
     }
@@ -161,7 +161,7 @@ async fn what_was_deleted_or_whose_author_has_opted_out_is_not_shown_beside_a_li
             harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
         };
         let prompt = linking(store, public, SLACK, delete).await;
-        assert!(!prompt.contains("in reply to"), "{prompt}");
+        assert!(!prompt.contains("(links to"), "{prompt}");
     })
     .await;
     on_every_store(async |store| {
@@ -170,7 +170,7 @@ async fn what_was_deleted_or_whose_author_has_opted_out_is_not_shown_beside_a_li
             harness.order(Order::OptOut { workspace: workspace(), user }).await;
         };
         let prompt = linking(store, public, SLACK, opt_out).await;
-        assert!(!prompt.contains("in reply to"), "{prompt}");
+        assert!(!prompt.contains("(links to"), "{prompt}");
     })
     .await;
 }

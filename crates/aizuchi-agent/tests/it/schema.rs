@@ -122,7 +122,8 @@ fn migrations(database: &str) -> String {
 
 /// The migrations of a database before the one with this number, and the others.
 fn migrations_around(database: &str, number: &str) -> [String; 2] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-store/migrations").join(database);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<_> = entries.collect();
     let is_before = |file: &&PathBuf| file.file_name().unwrap().to_str().unwrap() < number;

@@ -30,7 +30,7 @@ const SYSTEM_TYPES: [u64; 4] = [STAGE_START, STAGE_END, STAGE_TOPIC, POLL_RESULT
 /// them.
 const SYSTEM_AUTHOR: &str = "Discord";
 /// Discord's limit for the name of a webhook.
-const MAX_WEBHOOK_NAME_CHARS: usize = 80;
+pub const MAX_WEBHOOK_NAME_CHARS: usize = 80;
 /// Until the year 3000, so that computations with such a time do not overflow.
 const TIMES: Range<Timestamp> = Timestamp::UNIX_EPOCH..Timestamp::constant(32_503_680_000, 0);
 /// The prefix of the `custom_id` of each button below the bot's question to a keeper.

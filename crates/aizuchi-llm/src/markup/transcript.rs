@@ -6,9 +6,9 @@ pub fn own_words(text: &str, own_name: &str) -> String {
     let (mut is_own, mut is_code) = (true, false);
     for (number, line) in text.split_inclusive('\n').enumerate() {
         is_code ^= line.trim_start().starts_with("```");
-        // What a line of the transcript replies to stands above it.
-        let is_note =
-            line.starts_with("**(in reply to ") || line.trim_end().ends_with("への返信）**");
+        // What a line of the transcript replies or links to stands above it.
+        let is_note = ["**(in reply to ", "**(links to "].iter().any(|it| line.starts_with(it))
+            || ["への返信）**", "へのリンク）**"].iter().any(|it| line.trim_end().ends_with(it));
         if is_note && said.trim().is_empty() {
             continue;
         }

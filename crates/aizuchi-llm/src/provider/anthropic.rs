@@ -10,6 +10,9 @@ use crate::provider::chat::{
 };
 use crate::provider::tools::ToolTurn;
 
+/// The smallest budget for thinking that the API takes, and what is left of the limit for the answer.
+const MIN_BUDGET: u32 = 1024;
+
 pub fn body(request: &ChatRequest) -> Value {
     let params = &request.params;
     let system = match &*request.cache_marks {
@@ -23,8 +26,9 @@ pub fn body(request: &ChatRequest) -> Value {
         json!({ "name": name, "description": description, "input_schema": schema })
     });
     let effort = params.reasoning_effort.as_deref();
-    let (thinking, effort) =
-        effort.map_or_else(Default::default, |effort| thinking(request.model_name, effort));
+    let (thinking, effort) = effort.map_or_else(Default::default, |effort| {
+        thinking(request.model_name, effort, request.max_tokens)
+    });
     let schema = request.schema.as_ref();
     let output = without_nulls(json!({
         "effort": effort,
@@ -55,7 +59,11 @@ fn user_content(request: &ChatRequest) -> Value {
 }
 
 /// The switch for thinking, and the effort, as far as a model knows them.
-fn thinking<'e>(model_name: &str, effort: &'e str) -> (Option<Value>, Option<&'e str>) {
+fn thinking<'e>(
+    model_name: &str,
+    effort: &'e str,
+    max_tokens: u32,
+) -> (Option<Value>, Option<&'e str>) {
     let name = model_name.to_lowercase();
     let version = claude_version(&name).unwrap_or_default();
     let has_effort = version >= (4, 6) || (version == (4, 5) && name.contains("opus"));
@@ -70,11 +78,14 @@ fn thinking<'e>(model_name: &str, effort: &'e str) -> (Option<Value>, Option<&'e
         }
         effort => {
             let budget = match effort {
-                "minimal" | "low" => 1024,
+                "minimal" | "low" => MIN_BUDGET,
                 "medium" => 8000,
                 _ => 24_000,
             };
-            (Some(json!({ "type": "enabled", "budget_tokens": budget })), None)
+            // Thinking counts towards the limit, and a budget at or above the limit is refused.
+            let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET));
+            let thinking = json!({ "type": "enabled", "budget_tokens": budget });
+            (Some(thinking).filter(|_| budget >= MIN_BUDGET), None)
         }
     }
 }
@@ -105,6 +116,10 @@ fn turn_messages(turn: &ToolTurn) -> [Value; 2] {
     ]
 }
 
+fn is_blank_text(block: &Value) -> bool {
+    block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
+}
+
 pub fn parse(body: &Value) -> ChatResponse {
     let blocks = list(&body["content"]);
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
@@ -119,6 +134,35 @@ pub fn parse(body: &Value) -> ChatResponse {
         thinking: joined(of_kind("thinking").map(|block| &block["thinking"]), "\n"),
         calls: calls.collect(),
         stop: Stop::from_reason(&body["stop_reason"]),
-        message: body["content"].clone(),
+        // The API refuses a blank text that it has sent itself.
+        message: blocks.iter().filter(|block| !is_blank_text(block)).cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_for_thinking_stays_below_the_limit() {
+        for (effort, limit, expected) in [
+            ("high", 100_000, Some(24_000)),
+            ("high", 2048, Some(1024)),
+            ("medium", 9000, Some(7976)),
+            ("low", 2047, None),
+            ("low", 1, None),
+        ] {
+            let (thinking, _) = thinking("claude-opus-4-1", effort, limit);
+            let budget = thinking.and_then(|thinking| thinking["budget_tokens"].as_u64());
+            assert_eq!(budget, expected, "{effort} within {limit}");
+        }
+    }
+
+    #[test]
+    fn a_blank_text_beside_a_call_is_not_sent_back() {
+        let call = json!({ "type": "tool_use", "id": "1", "name": "clock", "input": {} });
+        let thought = json!({ "type": "thinking", "thinking": "", "signature": "s" });
+        let body = json!({ "content": [thought, { "type": "text", "text": " \n" }, call] });
+        assert_eq!(parse(&body).message, json!([thought, call]));
     }
 }

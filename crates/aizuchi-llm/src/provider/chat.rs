@@ -58,6 +58,8 @@ pub enum Stop {
     CutOff,
     /// The model or a filter refused.
     Declined,
+    /// The server gave up in the middle.
+    Broken,
 }
 
 impl Stop {
@@ -81,7 +83,9 @@ impl Stop {
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
             | "IMAGE_RECITATION"
+            | "MODEL_ARMOR"
             | "ERROR_TOXIC" => Self::Declined,
+            "insufficient_system_resource" | "error" => Self::Broken,
             _ => Self::Finished,
         }
     }
@@ -120,6 +124,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_answer_that_a_server_gave_up_is_not_finished() {
+        for (reason, stop) in [
+            ("stop", Stop::Finished),
+            ("insufficient_system_resource", Stop::Broken),
+            ("error", Stop::Broken),
+            ("MODEL_ARMOR", Stop::Declined),
+        ] {
+            assert_eq!(Stop::from_reason(&Value::from(reason)), stop, "{reason}");
+        }
+    }
 
     #[test]
     fn parameters_are_merged_at_any_depth() {

@@ -1,6 +1,11 @@
 //! Classifies errors by what the caller can do. Providers' messages may repeat the prompt or part of a key, so only
 //! their error codes are kept.
 
+use aizuchi_http::body::{BodyError, MAX_MODEL_BODY_BYTES};
+use aizuchi_http::log_sentence::to_log_sentence;
+use aizuchi_model::clock::duration_from_seconds;
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
@@ -9,11 +14,6 @@ use serde_json::Value;
 
 use crate::provider::refusal::error_words;
 use crate::provider::remedy::Remedy;
-use aizuchi_http::body::{BodyError, MAX_MODEL_BODY_BYTES};
-use aizuchi_http::log_sentence::to_log_sentence;
-use aizuchi_model::clock::duration_from_seconds;
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// Why a call failed. The variant says what may help.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,16 +142,20 @@ pub fn status_error(
     };
     let is_out_of_funds =
         matches!(code.as_deref(), Some("insufficient_quota" | "billing_not_active"));
-    let is_permanent = matches!(
-        code.as_deref(),
-        Some("context_length_exceeded" | "model_not_found" | "content_policy_violation")
-    );
+    // Anthropic has no code of its own for it.
+    let is_out_of_credit = status == StatusCode::BAD_REQUEST
+        && error_words(body).is_some_and(|it| it.contains("credit balance is too low"));
+    let is_permanent =
+        matches!(code.as_deref(), Some("context_length_exceeded" | "model_not_found"));
+    if matches!(code.as_deref(), Some("content_filter" | "content_policy_violation")) {
+        return CallError::Unusable { why: DECLINED.to_owned(), usage: Usage::default() };
+    }
     if code.as_deref() == Some("API_KEY_INVALID") {
         return key_refused(&status_text);
     }
     match status.as_u16() {
         // OpenAI also answers 429 if the account is empty, and then waiting does not help.
-        429 | 402 if is_out_of_funds || status.as_u16() == 402 => {
+        400 | 402 | 429 if is_out_of_funds || is_out_of_credit || status.as_u16() == 402 => {
             let why = format!("its account has no credit left ({status_text})");
             CallError::permanent(ModelProblem::NoFunds, why)
         }
@@ -316,6 +320,19 @@ mod tests {
         ] {
             assert_eq!(retry_delay(&body), expected.map(duration_from_seconds), "{body}");
         }
+    }
+
+    #[test]
+    fn a_filtered_prompt_and_an_empty_account_are_no_fault_of_the_request() {
+        let error =
+            |body: &str| status_error(StatusCode::BAD_REQUEST, body, &HeaderMap::new(), at(0));
+        let filtered = error(r#"{"error": {"code": "content_filter", "message": "filtered"}}"#);
+        assert!(matches!(filtered, CallError::Unusable { why, .. } if why == DECLINED));
+        let broke = r#"{"type": "error", "error": {"type": "invalid_request_error",
+            "message": "Your credit balance is too low to access the API."}}"#;
+        assert_eq!(error(broke).problem(), Some(ModelProblem::NoFunds));
+        let echoed = r#"{"error": {"message": "bad"}, "input": "my credit balance is too low"}"#;
+        assert_ne!(error(echoed).problem(), Some(ModelProblem::NoFunds));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::model::Provider;
 use crate::provider::ProviderMind;
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
 
 /// Ollama answers questions about its models immediately.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +48,7 @@ impl ProviderMind {
             Some(body) => self.http.post(url).json(body),
             None => self.http.get(url),
         };
+        let request = request.headers(self.settings.extra_headers().ok()?);
         Some(match &self.settings.api_key {
             Some(key) => request.bearer_auth(key.expose_secret()),
             None => request,

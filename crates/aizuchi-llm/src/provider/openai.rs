@@ -117,12 +117,13 @@ pub fn parse(body: &Value) -> ChatResponse {
         // then reads as its own words.
         _ => json!(Some(&text).filter(|text| !text.is_empty())),
     };
-    if let Some(thinking) = shown.map(|_| &thinking).filter(|thinking| !thinking.is_empty()) {
+    // Groq sends it as `reasoning` and takes it back under neither name.
+    if message["reasoning_content"].is_string() && !thinking.is_empty() {
         sent_back["reasoning_content"] = json!(thinking);
     }
     sent_back["tool_calls"] =
         raw_calls.iter().map(|call| with_fields(call, &CALL_FIELDS)).collect();
-    let has_refused = !message["refusal"].is_null();
+    let has_refused = message["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty());
     ChatResponse {
         text,
         thinking,
@@ -153,4 +154,33 @@ fn parse_call(call: &Value) -> ToolCall {
         Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_) => arguments.clone(),
     };
     ToolCall { id: text(&call["id"]), name: text(&call["function"]["name"]), arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinking_goes_back_under_the_name_that_servers_take() {
+        for (name, is_sent_back) in [("reasoning_content", true), ("reasoning", false)] {
+            let mut message = json!({ "content": "It is noon." });
+            message[name] = json!("They ask for the time.");
+            let response = parse(&json!({ "choices": [{ "message": message }] }));
+            assert_eq!(response.thinking, "They ask for the time.", "{name}");
+            assert_eq!(response.message["reasoning_content"].is_string(), is_sent_back, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_a_refusal_with_words_is_one() {
+        for (refusal, stop) in [
+            (json!(""), Stop::Finished),
+            (json!(null), Stop::Finished),
+            (json!("No."), Stop::Declined),
+        ] {
+            let message = json!({ "content": "Noon.", "refusal": refusal });
+            let choice = json!({ "message": message, "finish_reason": "stop" });
+            assert_eq!(parse(&json!({ "choices": [choice] })).stop, stop, "{refusal}");
+        }
+    }
 }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
+use aizuchi_model::decision::model_problem::ModelProblem;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -11,8 +13,6 @@ use crate::model::Provider;
 use crate::provider::ProviderMind;
 use crate::provider::error::error_code;
 use crate::provider::refusal::hidden_status;
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// Servers list their models immediately.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -81,7 +81,7 @@ impl ProviderMind {
         // OpenRouter's list of models needs no key, so it cannot check one.
         let path = if self.settings.provider == Provider::OpenRouter { "key" } else { "models" };
         let url = Url::parse(&self.settings.api_base).ok()?.join(path).ok()?;
-        let request = self.http.get(url);
+        let request = self.http.get(url).headers(self.settings.extra_headers().ok()?);
         let Some(key) = &self.settings.api_key else { return Some(request) };
         let format = self.settings.provider.wire_format();
         Some(format.authorize(request, key.expose_secret()))

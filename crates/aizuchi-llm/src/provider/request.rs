@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -16,8 +18,6 @@ use crate::provider::response::ReportedResponse;
 use crate::provider::transport::{ProviderResponse, send};
 use crate::provider::usage::{bounded_usage, complete_usage, reported_thinking, reported_usage};
 use crate::provider::{DEFAULT_MAX_TOKENS, ProviderMind};
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The shape of a request. OpenAI-compatible servers differ: some models' chat templates need a user turn, and some
 /// servers do not support schemas.

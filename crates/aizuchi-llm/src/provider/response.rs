@@ -1,5 +1,7 @@
 //! Judges a response: whether it is usable, complete and short enough.
 
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use serde::de::IgnoredAny;
 
 use crate::LlmResponse;
@@ -11,8 +13,6 @@ use crate::provider::allowance::Allowance;
 use crate::provider::chat::{ChatResponse, Stop};
 use crate::provider::error::{CallError, DECLINED};
 use crate::provider::usage::complete_usage;
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// The maximum length of an answer. A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -42,6 +42,11 @@ pub fn parse_response(
     let unusable = |why: String| Err(CallError::Unusable { why, usage });
     if stop == Stop::Declined {
         return unusable(DECLINED.to_owned());
+    }
+    if stop == Stop::Broken {
+        let why = "its answer broke off".to_owned();
+        let problem = ModelProblem::ServerFailed;
+        return Err(CallError::Retryable { problem, why, retry_after: None, usage });
     }
     let was_cut = stop == Stop::CutOff;
     if text.len() + call_bytes > MAX_ANSWER_BYTES {

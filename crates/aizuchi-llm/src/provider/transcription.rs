@@ -1,6 +1,9 @@
 //! Models that transcribe recordings with `POST audio/transcriptions`: OpenAI's endpoint, which Groq, Mistral, Azure
 //! and most self-hosted servers also have.
 
+use aizuchi_model::clock::{Clock, seeded_random};
+use aizuchi_model::decision::Usage;
+use aizuchi_model::decision::model_problem::ModelProblem;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use reqwest::Url;
@@ -17,9 +20,6 @@ use crate::provider::transport::send;
 use crate::provider::usage::{bounded_usage, reported_usage};
 use crate::provider::{ProviderSettings, api_base, http_client};
 use crate::{Llm, LlmError, LlmResponse};
-use aizuchi_model::clock::{Clock, seeded_random};
-use aizuchi_model::decision::Usage;
-use aizuchi_model::decision::model_problem::ModelProblem;
 
 /// Where responses report the length of the recording: the spellings of OpenAI, Mistral and the verbose format.
 const SECONDS_PATHS: [&str; 3] = ["/usage/seconds", "/usage/prompt_audio_seconds", "/duration"];

@@ -2,17 +2,14 @@
 
 use std::borrow::Cow;
 
+use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
+use aizuchi_model::decision::Usage;
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, StatusCode};
 
 use crate::provider::error::{CallError, from_body, from_transport, status_error};
 use crate::provider::refusal::{has_begun, hidden_status};
-use aizuchi_http::body::{MAX_MODEL_BODY_BYTES, read_body};
-use aizuchi_model::decision::Usage;
-
-/// An error is a sentence and a code, so only its beginning matters.
-const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 pub struct ProviderResponse {
     /// The status, or the one that an error with a status of success stands for.
@@ -30,7 +27,7 @@ pub async fn send(request: RequestBuilder, usage: Usage) -> Result<ProviderRespo
     let (status, headers) = (response.status(), response.headers().clone());
     if !status.is_success() {
         // Without an error code, the status decides.
-        let body = read_body(response, MAX_ERROR_BODY_BYTES).await.unwrap_or_default();
+        let body = read_body(response, MAX_MODEL_BODY_BYTES).await.unwrap_or_default();
         return Ok(ProviderResponse { status, headers, body, is_charged: false });
     }
     let body = read_body(response, MAX_MODEL_BODY_BYTES).await;

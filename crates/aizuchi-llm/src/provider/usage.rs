@@ -1,10 +1,10 @@
 //! The tokens that a call used, as its response reports them. Gateways translate between APIs and may report one
 //! figure under two names, so every name is read.
 
+use aizuchi_model::decision::Usage;
 use serde_json::Value;
 
 use crate::prompt::tokens::estimate;
-use aizuchi_model::decision::Usage;
 
 /// The maximum of a reported count, since a server could report any number.
 const MAX_TOKENS: u64 = 100_000_000;

@@ -28,6 +28,10 @@ texts! {
     in_reply_to(line: &str): "**(in reply to {line})**" / "**（{line} への返信）**";
     in_reply_to_text(line: &str, text: &str):
         "**(in reply to {line}: “{text}”)**" / "**（{line}「{text}」への返信）**";
+    links_to(line: &str, text: &str): "**(links to {line}: “{text}”)**" / "**（{line}「{text}」へのリンク）**";
+    links_elsewhere(line: &str, text: &str):
+        "**(links to another channel, {line}: “{text}”)**"
+        / "**（別のチャンネルの {line}「{text}」へのリンク）**";
     quoted(text: &str): "“{text}”" / "「{text}」";
 
     tools_heading: "Tools" / "使えるツール";

@@ -117,7 +117,11 @@ pub fn read_export(
             line.workspace = named.clone();
         }
         let channel = (line.workspace.clone(), line.channel.clone());
-        line.visibility = line.visibility.or_else(|| known.channels.get(&channel).copied());
+        let known_here = known.channels.get(&channel).copied();
+        // What only its members read is taken only where the companion is one of them.
+        if line.visibility != Some(Visibility::Public) {
+            line.visibility = known_here.map(|here| line.visibility.unwrap_or(here));
+        }
         if line.visibility.is_none() {
             unknown.insert(channel);
             return Ok(());

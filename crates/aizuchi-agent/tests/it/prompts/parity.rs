@@ -59,7 +59,8 @@ fn check_jinja2() {
 fn questions() -> Vec<(Value, String)> {
     let mut questions = Vec::new();
     for language in [Language::En, Language::Ja] {
-        let folder = format!("{}/src/prompt/{}", env!("CARGO_MANIFEST_DIR"), language.tag());
+        let folder =
+            format!("{}/../aizuchi-llm/src/prompt/{}", env!("CARGO_MANIFEST_DIR"), language.tag());
         let (prompts, persona) = (prompts(language), persona(language));
         let mut contexts = Vec::new();
         for target in [None, Some("00000"), Some("gone")] {

@@ -130,7 +130,7 @@ impl ContextView {
                 let parent = context.parent_shown(message).filter(|it| Some(&it.1) != before);
                 let view = renderer.target_message(message);
                 match parent {
-                    Some(parent) => with_parent(view, &parent, context, renderer),
+                    Some(parent) => with_parent(view, message, &parent, context, renderer),
                     None => view,
                 }
             })
@@ -287,20 +287,26 @@ impl ContextView {
 /// Adds what a message replies or links to, if that is known.
 fn with_parent(
     mut view: Arc<MessageView>,
+    message: &Message,
     MessageRef(channel, id): &MessageRef,
     context: &Context,
     renderer: &MessageRenderer<'_>,
 ) -> Arc<MessageView> {
     let label = |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
     let is_parent = |it: &&Arc<Message>| it.id == *id && it.conversation.channel == *channel;
-    let line = if let Some(parent) = context.target_messages().iter().find(is_parent) {
-        texts::prompts::in_reply_to(renderer.language, &label(parent))
-    } else if let Some(parent) = context.messages().find(is_parent) {
-        let text = escape_quotes(&to_inert_line(&parent.text));
-        let text = first_chars(&text, MAX_REPLIED_TO_CHARS);
-        texts::prompts::in_reply_to_text(renderer.language, &label(parent), &text)
-    } else {
-        return view;
+    let is_reply = context.parent_given(message).is_some();
+    let is_in_target = context.target_messages().iter().any(|it| is_parent(&it));
+    let Some(parent) = context.messages().find(is_parent) else { return view };
+    let (language, label) = (renderer.language, label(parent));
+    let text = escape_quotes(&to_inert_line(&parent.text));
+    let text = first_chars(&text, MAX_REPLIED_TO_CHARS);
+    let line = match is_reply {
+        true if is_in_target => texts::prompts::in_reply_to(language, &label),
+        true => texts::prompts::in_reply_to_text(language, &label, &text),
+        false if *channel == context.conversation.channel => {
+            texts::prompts::links_to(language, &label, &text)
+        }
+        false => texts::prompts::links_elsewhere(language, &label, &text),
     };
     let shown = Arc::make_mut(&mut view);
     shown.tokens += estimate(&line);

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
+use aizuchi_discord::from_discord::message::MAX_WEBHOOK_NAME_CHARS;
 use aizuchi_discord::identity::direct_workspace;
 use aizuchi_discord::message_text::read_message_text;
 use aizuchi_discord::text::NameLookup;
@@ -230,10 +231,16 @@ impl ExportReader for FileReader<'_, '_> {
             return Ok(());
         };
         let author = &message["author"];
-        let Some(author_id) = id_at(author, "id") else {
+        let Some(mut author_id) = id_at(author, "id") else {
             self.writer.add_bad(number, "it lacks an author with an id");
             return Ok(());
         };
+        // Each post of a webhook may have a different name, as it has live.
+        if author["isBot"] == true && author["discriminator"] == "0000" {
+            let name: String =
+                str_at(author, "name").chars().take(MAX_WEBHOOK_NAME_CHARS).collect();
+            author_id = format!("{author_id}:{name}");
+        }
         let name = [str_at(author, "nickname"), str_at(author, "name")].map(to_single_line);
         let name = name.into_iter().find(|name| !name.is_empty());
         if let Some(name) = &name {

@@ -130,6 +130,10 @@ fn read_all(
     for (name, kind) in kinds {
         match kind.format() {
             Some(InputFormat::Discord) => {}
+            // Only exports have ids of their own.
+            Some(InputFormat::JsonLines) if writer.lines.is_some() => {
+                writer.add_unrecognized(&name)
+            }
             Some(format) => {
                 let label = format!("{name}, ");
                 read_file(&mut *files.open(&name)?, format, &name, &label, writer)?;
