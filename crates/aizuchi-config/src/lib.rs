@@ -8,6 +8,7 @@ pub mod environment;
 mod tree;
 mod variables;
 mod deserialize;
+#[macro_use]
 pub mod values;
 pub mod language;
 pub mod zone;
