@@ -27,9 +27,9 @@ use crate::metrics::labels::{
     PeriodLabel, PlatformLabel, PlatformTask, PostLabels, TokenLabels, VerbLabel, WorkspaceLabel,
 };
 
-type Counters<L> = Family<L, Counter>;
-type Gauges<L> = Family<L, Gauge>;
-type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+type CountersBy<L> = Family<L, Counter>;
+type GaugesBy<L> = Family<L, Gauge>;
+type HistogramsBy<L> = Family<L, Histogram, fn() -> Histogram>;
 /// A counter of fractional amounts, such as money.
 type FloatCounter = Counter<f64, AtomicU64>;
 type FloatGauge = Gauge<f64, AtomicU64>;
@@ -38,12 +38,12 @@ type FloatGauge = Gauge<f64, AtomicU64>;
 macro_rules! metrics {
     (@new) => { Default::default() };
     (@new $new:expr) => { $new };
-    ($($(#[$doc:meta])* $vis:vis $field:ident: $type:ty $(= $new:expr)?, $help:literal;)*) => {
+    ($($vis:vis $field:ident: $type:ty $(= $new:expr)?, $help:literal;)*) => {
         pub struct Metrics {
             registry: Registry,
             /// The names of all families; families without a value yet are left out of the text.
             families: Vec<String>,
-            $($(#[$doc])* $vis $field: $type,)*
+            $($vis $field: $type,)*
         }
 
         impl Default for Metrics {
@@ -63,36 +63,40 @@ macro_rules! metrics {
 }
 
 metrics! {
-    messages_heard: Counters<HeardLabels>, "Lines heard for the first time";
-    decisions: Counters<DecisionLabels>, "Decisions closed, by how they ended and by which gate";
-    model_calls: Counters<ModelCallLabels>, "Model calls";
-    model_tokens: Counters<TokenLabels>, "Tokens used";
+    messages_heard: CountersBy<HeardLabels>, "Lines heard for the first time";
+    decisions: CountersBy<DecisionLabels>, "Decisions closed, by how they ended and by which gate";
+    model_calls: CountersBy<ModelCallLabels>, "Model calls";
+    model_tokens: CountersBy<TokenLabels>, "Tokens used";
     model_cost: Family<ModelLabel, FloatCounter>, "What models cost, in the currency of the prices";
-    posts: Counters<PostLabels>, "What it said";
-    malformed_input: Counters<MalformedInputLabels>, "What a platform sent that could not be read, by kind";
-    panics: Counters<PanicLabels>, "Defects of the program that ended a piece of work";
-    external_tool_calls: Counters<ExternalToolLabels>, "Calls of the operator's tools, by server and by how they ended";
-    pub unsolicited_soon_after_unseen: Counter, "Unsolicited posts that landed within 5 s after a line they had not seen";
+    posts: CountersBy<PostLabels>, "What it said";
+    malformed_input: CountersBy<MalformedInputLabels>, "What a platform sent that could not be read, by kind";
+    panics: CountersBy<PanicLabels>, "Defects of the program that ended a piece of work";
+    external_tool_calls: CountersBy<ExternalToolLabels>,
+        "Calls of the operator's tools, by server and by how they ended";
+    pub unsolicited_soon_after_unseen: Counter,
+        "Unsolicited posts that landed within 5 s after a line they had not seen";
     pub wake_ups: Counter, "How often the runner had a look";
     dead_letters: Gauge, "What was given up and waits for a person";
     ready: Gauge, "1 if /ready answers 200";
-    platform_connected: Gauges<WorkspaceLabel>, "1 if the workspace is connected, by workspace";
-    channels_behind: Gauges<PlatformLabel>, "Channels that have not been read since the last gap, by platform";
-    channels_failing: Gauges<PlatformLabel>, "Channels whose history could not be read when it was tried last, by platform";
+    platform_connected: GaugesBy<WorkspaceLabel>, "1 if the workspace is connected, by workspace";
+    channels_behind: GaugesBy<PlatformLabel>, "Channels that have not been read since the last gap, by platform";
+    channels_failing: GaugesBy<PlatformLabel>,
+        "Channels whose history could not be read when it was tried last, by platform";
     money_spent: Family<MoneyLabels, FloatGauge>, "What models cost within the last 24 hours and 30 days, by workspace";
     money_limit: Family<PeriodLabel, FloatGauge>, "What they may cost at most, where that is set";
-    model_failing: Gauges<ModelLabel>, "1 for each model whose last calls failed";
+    model_failing: GaugesBy<ModelLabel>, "1 for each model whose last calls failed";
     standing_by: Gauge, "1 if it waits for another process to end";
-    marked_decisions: Gauges<MarkLabel>, "Decisions that people have marked";
-    steps_pending: Gauges<VerbLabel>, "Steps that wait";
+    marked_decisions: GaugesBy<MarkLabel>, "Decisions that people have marked";
+    steps_pending: GaugesBy<VerbLabel>, "Steps that wait";
     hear_seconds: Histogram = fast_histogram(), "From a line's arrival until it was safe";
     pub context_seconds: Histogram = fast_histogram(), "Reading a context";
     mention_answer_seconds: Histogram = human_histogram(), "From a mention to its answer";
     unsolicited_delay_seconds: Histogram = human_histogram(), "From the newest line it had seen until it joined in";
-    step_lateness_seconds: Histograms<VerbLabel> = Family::new_with_constructor(work_histogram),
+    step_lateness_seconds: HistogramsBy<VerbLabel> = Family::new_with_constructor(work_histogram),
         "From when a step fell due until it was taken up";
-    step_seconds: Histograms<VerbLabel> = Family::new_with_constructor(work_histogram), "Working at a step";
-    model_seconds: Histograms<ModelLabel> = Family::new_with_constructor(work_histogram), "A model call, tries included";
+    step_seconds: HistogramsBy<VerbLabel> = Family::new_with_constructor(work_histogram), "Working at a step";
+    model_seconds: HistogramsBy<ModelLabel> = Family::new_with_constructor(work_histogram),
+        "A model call, tries included";
     start_seconds: FloatGauge, "From the start until everything was ready";
     last_backup_timestamp_seconds: FloatGauge,
         "When the last scheduled backup was made, in epoch seconds; 0 if none was";
