@@ -88,13 +88,15 @@ macro_rules! sections {
 
         impl From<&ChannelConfig> for PlaceOverrides {
             fn from(channel: &ChannelConfig) -> Self {
-                Self { $($of_channels: channel.$of_channels.clone(),)* }
+                let channel = channel.clone();
+                Self { $($of_channels: channel.$of_channels,)* }
             }
         }
 
         impl From<&ThreadConfig> for PlaceOverrides {
             fn from(thread: &ThreadConfig) -> Self {
-                Self { $($of_threads: thread.$of_threads.clone(),)* ..Self::default() }
+                let thread = thread.clone();
+                Self { $($of_threads: thread.$of_threads,)* ..Self::default() }
             }
         }
     };
