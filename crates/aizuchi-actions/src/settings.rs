@@ -215,7 +215,7 @@ impl CommandReplies {
             let word = texts::settings::setting(language, kind);
             texts::settings::line(language, word, &value, &source)
         };
-        let kinds = SettingKind::ALL.into_iter().filter(|kind| rulebook.offers(*kind));
+        let kinds = SettingKind::all().filter(|kind| rulebook.offers(*kind));
         let lines: Vec<String> = kinds.map(line).collect();
         let text = texts::settings::list(language, &lines.join("\n"), &self.persona.name);
         Ok(screen_stored(&text, language))

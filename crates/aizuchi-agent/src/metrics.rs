@@ -3,9 +3,9 @@
 
 pub mod labels;
 pub mod gauges;
-mod register;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use aizuchi_model::chat::{Arrival, AuthorKind};
@@ -16,8 +16,9 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::metrics::gauges::GaugeSnapshot;
 use crate::metrics::labels::{
@@ -26,55 +27,117 @@ use crate::metrics::labels::{
     PeriodLabel, PlatformLabel, PlatformTask, PostLabels, TokenLabels, VerbLabel, WorkspaceLabel,
 };
 
+type CountersBy<L> = Family<L, Counter>;
+type GaugesBy<L> = Family<L, Gauge>;
+type HistogramsBy<L> = Family<L, Histogram, fn() -> Histogram>;
 /// A counter of fractional amounts, such as money.
-type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
-type FloatGauge = Gauge<f64, std::sync::atomic::AtomicU64>;
+type FloatCounter = Counter<f64, AtomicU64>;
+type FloatGauge = Gauge<f64, AtomicU64>;
 
-pub struct Metrics {
-    registry: Registry,
-    /// The names of all families; families without a value yet are left out of the text.
-    families: Vec<String>,
-    heard: Family<HeardLabels, Counter>,
-    hear_seconds: Histogram,
-    /// The duration of reading a context, in seconds.
-    pub context_seconds: Histogram,
-    step_lateness_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
-    step_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
-    decisions: Family<DecisionLabels, Counter>,
-    model_calls: Family<ModelCallLabels, Counter>,
-    model_seconds: Family<ModelLabel, Histogram, fn() -> Histogram>,
-    model_tokens: Family<TokenLabels, Counter>,
-    model_cost: Family<ModelLabel, FloatCounter>,
-    posts: Family<PostLabels, Counter>,
-    malformed_input: Family<MalformedInputLabels, Counter>,
-    panics: Family<PanicLabels, Counter>,
-    external_tool_calls: Family<ExternalToolLabels, Counter>,
-    mention_answer_seconds: Histogram,
-    unsolicited_delay_seconds: Histogram,
-    /// Unsolicited posts within five seconds after a message they had not seen.
+/// Declares the metrics. A field has the name of its metric; `_seconds` and `_bytes` at its end are the unit.
+macro_rules! metrics {
+    (@new) => { Default::default() };
+    (@new $new:expr) => { $new };
+    ($($vis:vis $field:ident: $type:ty $(= $new:expr)?, $help:literal;)*) => {
+        pub struct Metrics {
+            registry: Registry,
+            /// The names of all families; families without a value yet are left out of the text.
+            families: Vec<String>,
+            $($vis $field: $type,)*
+        }
+
+        impl Default for Metrics {
+            fn default() -> Self {
+                let mut metrics = Self {
+                    registry: Registry::with_prefix("aizuchi"),
+                    families: Vec::new(),
+                    $($field: metrics!(@new $($new)?),)*
+                };
+                let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+                metrics.register("build", "What is running", version);
+                $(metrics.register(stringify!($field), $help, metrics.$field.clone());)*
+                metrics
+            }
+        }
+    };
+}
+
+metrics! {
+    messages_heard: CountersBy<HeardLabels>, "Lines heard for the first time";
+    decisions: CountersBy<DecisionLabels>, "Decisions closed, by how they ended and by which gate";
+    model_calls: CountersBy<ModelCallLabels>, "Model calls";
+    model_tokens: CountersBy<TokenLabels>, "Tokens used";
+    model_cost: Family<ModelLabel, FloatCounter>, "What models cost, in the currency of the prices";
+    posts: CountersBy<PostLabels>, "What it said";
+    malformed_input: CountersBy<MalformedInputLabels>, "What a platform sent that could not be read, by kind";
+    panics: CountersBy<PanicLabels>, "Defects of the program that ended a piece of work";
+    external_tool_calls: CountersBy<ExternalToolLabels>,
+        "Calls of the operator's tools, by server and by how they ended";
     pub unsolicited_soon_after_unseen: Counter,
-    /// How often the runner woke up to look for work.
-    pub wake_ups: Counter,
-    start_seconds: FloatGauge,
-    last_backup_seconds: FloatGauge,
-    backup_interval_seconds: FloatGauge,
-    dead_letters: Gauge,
-    steps_pending: Family<VerbLabel, Gauge>,
-    marked_decisions: Family<MarkLabel, Gauge>,
-    overdue_seconds: FloatGauge,
-    oldest_owed_seconds: FloatGauge,
-    money_spent: Family<MoneyLabels, FloatGauge>,
-    money_limit: Family<PeriodLabel, FloatGauge>,
-    model_failing: Family<ModelLabel, Gauge>,
-    standing_by: Gauge,
-    resident_memory_bytes: Gauge,
-    ready: Gauge,
-    platform_connected: Family<WorkspaceLabel, Gauge>,
-    channels_behind: Family<PlatformLabel, Gauge>,
-    channels_failing: Family<PlatformLabel, Gauge>,
+        "Unsolicited posts that landed within 5 s after a line they had not seen";
+    pub wake_ups: Counter, "How often the runner had a look";
+    dead_letters: Gauge, "What was given up and waits for a person";
+    ready: Gauge, "1 if /ready answers 200";
+    platform_connected: GaugesBy<WorkspaceLabel>, "1 if the workspace is connected, by workspace";
+    channels_behind: GaugesBy<PlatformLabel>, "Channels that have not been read since the last gap, by platform";
+    channels_failing: GaugesBy<PlatformLabel>,
+        "Channels whose history could not be read when it was tried last, by platform";
+    money_spent: Family<MoneyLabels, FloatGauge>, "What models cost within the last 24 hours and 30 days, by workspace";
+    money_limit: Family<PeriodLabel, FloatGauge>, "What they may cost at most, where that is set";
+    model_failing: GaugesBy<ModelLabel>, "1 for each model whose last calls failed";
+    standing_by: Gauge, "1 if it waits for another process to end";
+    marked_decisions: GaugesBy<MarkLabel>, "Decisions that people have marked";
+    steps_pending: GaugesBy<VerbLabel>, "Steps that wait";
+    hear_seconds: Histogram = fast_histogram(), "From a line's arrival until it was safe";
+    pub context_seconds: Histogram = fast_histogram(), "Reading a context";
+    mention_answer_seconds: Histogram = human_histogram(), "From a mention to its answer";
+    unsolicited_delay_seconds: Histogram = human_histogram(), "From the newest line it had seen until it joined in";
+    step_lateness_seconds: HistogramsBy<VerbLabel> = Family::new_with_constructor(work_histogram),
+        "From when a step fell due until it was taken up";
+    step_seconds: HistogramsBy<VerbLabel> = Family::new_with_constructor(work_histogram), "Working at a step";
+    model_seconds: HistogramsBy<ModelLabel> = Family::new_with_constructor(work_histogram),
+        "A model call, tries included";
+    start_seconds: FloatGauge, "From the start until everything was ready";
+    last_backup_timestamp_seconds: FloatGauge,
+        "When the last scheduled backup was made, in epoch seconds; 0 if none was";
+    backup_interval_seconds: FloatGauge, "How often a backup is made; 0 if none is scheduled";
+    overdue_seconds: FloatGauge, "How long the oldest step has been due";
+    oldest_owed_seconds: FloatGauge, "How long the oldest message has waited that is owed an answer";
+    resident_memory_bytes: Gauge, "Memory in use";
+}
+
+/// 1 ms to 4 min, including the 20 ms target for lateness.
+fn work_histogram() -> Histogram {
+    let goal = std::iter::once(0.02);
+    let finer = exponential_buckets(0.001, 4.0, 2).chain(goal);
+    Histogram::new(finer.chain(exponential_buckets(0.064, 4.0, 7)))
+}
+
+/// 50 µs to 13 s.
+fn fast_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_05, 4.0, 10))
+}
+
+/// 0.5 s to 1 h, including the 1.5 s target for answers.
+fn human_histogram() -> Histogram {
+    let finer = [0.5, 1.0, 1.5].into_iter();
+    Histogram::new(finer.chain(exponential_buckets(2.0, 2.0, 12)))
 }
 
 impl Metrics {
+    fn register(&mut self, name: &str, help: &str, metric: impl Metric) {
+        self.families.push(format!("aizuchi_{name}"));
+        match name.rsplit_once('_') {
+            Some((name, "seconds")) => {
+                self.registry.register_with_unit(name, help, Unit::Seconds, metric);
+            }
+            Some((name, "bytes")) => {
+                self.registry.register_with_unit(name, help, Unit::Bytes, metric);
+            }
+            Some(_) | None => self.registry.register(name, help, metric),
+        }
+    }
+
     pub fn record_heard(&self, author: AuthorKind, arrival: Arrival) {
         let author = LabelValue(match author {
             AuthorKind::Human => "human",
@@ -85,7 +148,7 @@ impl Metrics {
             Arrival::Live => "live",
             Arrival::Backfilled | Arrival::BackfilledAnswered => "caught_up",
         });
-        self.heard.get_or_create(&HeardLabels { author, arrival }).inc();
+        self.messages_heard.get_or_create(&HeardLabels { author, arrival }).inc();
     }
 
     /// Records the time from a message's arrival to its commit.
@@ -177,7 +240,7 @@ impl Metrics {
     }
 
     pub fn record_backup(&self, at: Timestamp) {
-        self.last_backup_seconds.set(at.as_second() as f64);
+        self.last_backup_timestamp_seconds.set(at.as_second() as f64);
     }
 
     /// Sets the interval between scheduled backups.
@@ -192,7 +255,7 @@ impl Metrics {
 
     /// When the last scheduled backup was made, if one is known.
     pub fn last_backup(&self) -> Option<Timestamp> {
-        let seconds = self.last_backup_seconds.get();
+        let seconds = self.last_backup_timestamp_seconds.get();
         // Before the first backup, the value is 0 or 1.
         (seconds > 1.0).then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
     }

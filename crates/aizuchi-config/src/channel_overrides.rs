@@ -7,8 +7,8 @@ use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_model::rules::{MemoryRule, PersonaRule, ToolRule};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserializer, MapAccess, SeqAccess};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, Deserializer, SeqAccess};
 
 /// A text that is added to the persona's prompt in a channel, or a section that replaces it.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
@@ -16,6 +16,11 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess};
 pub enum ChannelPersona {
     Addition(String),
     Replacement(ReplacedPersona),
+}
+
+text_or_section! {
+    ChannelPersona: Addition or Replacement(ReplacedPersona),
+    "a text that is added to the persona's prompt, or a section with the key system_prompt"
 }
 
 /// Another persona, with the same name.
@@ -116,34 +121,6 @@ impl ToolName {
 }
 
 // Implemented by hand, because serde's `untagged` has no useful error message.
-impl<'de> Deserialize<'de> for ChannelPersona {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = ChannelPersona;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a text that is added to the persona's prompt, or a section with the key \
-                     system_prompt",
-                )
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ChannelPersona, E> {
-                Ok(ChannelPersona::Addition(text.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, section: A) -> Result<ChannelPersona, A::Error> {
-                let persona = ReplacedPersona::deserialize(MapAccessDeserializer::new(section))?;
-                Ok(ChannelPersona::Replacement(persona))
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
 impl<'de> Deserialize<'de> for ChannelTools {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;

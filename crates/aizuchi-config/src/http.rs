@@ -142,42 +142,22 @@ impl ProxySignIn {
     }
 }
 
-/// The name of somebody who signs in.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(with = "String", inline, extend("minLength" = 1, "maxLength" = 100))]
-pub struct ReaderName(pub String);
-
-/// The name of an HTTP header.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(with = "String", inline, extend("minLength" = 1))]
-pub struct HeaderText(pub String);
-
-impl TryFrom<String> for ReaderName {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
+text_settings! {
+    /// The name of somebody who signs in.
+    #[schemars(extend("minLength" = 1, "maxLength" = 100))]
+    ReaderName(String) = |text| {
         let is_known = |letter: char| letter.is_alphanumeric() || "._-+@".contains(letter);
-        match (1..=100).contains(&value.chars().count()) && value.chars().all(is_known) {
-            true => Ok(Self(value)),
-            false => {
-                Err("it must be a name or an address of at most 100 letters, digits and . _ - + @")
-            }
-        }
-    }
-}
-
-impl TryFrom<String> for HeaderText {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
+        ((1..=100).contains(&text.chars().count()) && text.chars().all(is_known)).then_some(text)
+    }, "it must be a name or an address of at most 100 letters, digits and . _ - + @";
+    /// The name of an HTTP header.
+    #[schemars(extend("minLength" = 1))]
+    HeaderText(String) = |text| {
         let is_known = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-        match !value.is_empty() && value.chars().all(is_known) {
-            true => Ok(Self(value)),
-            false => Err("it must be the name of a header, like X-Forwarded-Email"),
-        }
-    }
+        (!text.is_empty() && text.chars().all(is_known)).then_some(text)
+    }, "it must be the name of a header, like X-Forwarded-Email";
+    /// An address and a port.
+    #[derive(Copy)]
+    ListenAddress(SocketAddr) = |text| text.parse().ok(), "it must be an address like 127.0.0.1:8080";
 }
 
 /// A second listener, on all interfaces, that reports only whether Aizuchi is alive, ready and connected.
@@ -190,12 +170,6 @@ pub struct HealthCheckConfig {
     /// of workspaces.
     pub metrics: bool,
 }
-
-/// An address and a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline)]
-pub struct ListenAddress(pub SocketAddr);
 
 /// A secret that is hard to guess.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -233,14 +207,6 @@ impl Default for HttpConfig {
             max_upload_kilobytes: BoundedInteger(10_000),
             max_uploads_megabytes: BoundedInteger(5_000),
         }
-    }
-}
-
-impl TryFrom<String> for ListenAddress {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        value.parse().map(Self).map_err(|_| "it must be an address like 127.0.0.1:8080")
     }
 }
 

@@ -8,6 +8,7 @@ pub mod environment;
 mod tree;
 mod variables;
 mod deserialize;
+#[macro_use]
 pub mod values;
 pub mod language;
 pub mod zone;
@@ -74,7 +75,7 @@ use serde::Deserialize;
 
 use crate::agents::AgentsConfig;
 use crate::budget::BudgetConfig;
-use crate::channels::{ChannelConfig, ChannelKey};
+use crate::channels::ChannelKey;
 use crate::chosen::judge_of;
 use crate::context::ContextConfig;
 use crate::environment::Environment;
@@ -86,7 +87,7 @@ use crate::logging::LoggingConfig;
 use crate::minds::ResolvedMinds;
 use crate::model_sources::{Discover, ModelSources};
 use crate::models::ModelsConfig;
-use crate::overrides::PlaceOverrides;
+use crate::overrides::{ChannelConfig, PlaceOverrides};
 use crate::platforms::{DiscordConfig, SlackConfig};
 use crate::problem::ConfigProblem;
 use crate::reload::Fingerprints;

@@ -18,10 +18,14 @@ pub struct LoggingConfig {
     pub loggers: BTreeMap<LoggerName, LogLevel>,
 }
 
-/// A part of the program, by the name it logs under.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(try_from = "String")]
-pub struct LoggerName(pub String);
+text_settings! {
+    /// A part of the program, by the name it logs under.
+    #[derive(PartialOrd, Ord)]
+    LoggerName(String) = |text| {
+        let is_known = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
+        (!text.is_empty() && text.chars().all(is_known)).then_some(text)
+    }, "it must be the name of a part, like sqlx";
+}
 
 /// `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`, in upper or lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -64,17 +68,6 @@ impl LogLevel {
             LogLevel::Warning => "warn",
             LogLevel::Error | LogLevel::Critical => "error",
         }
-    }
-}
-
-impl TryFrom<String> for LoggerName {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_name_character =
-            |character: char| character.is_ascii_alphanumeric() || "_-.:".contains(character);
-        let is_valid = !value.is_empty() && value.chars().all(is_name_character);
-        is_valid.then_some(Self(value)).ok_or("it must be the name of a part, like sqlx")
     }
 }
 

@@ -76,10 +76,14 @@ pub enum ConsentRule {
     None,
 }
 
-/// The name of a server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ServerName(pub String);
+text_settings! {
+    /// The name of a server. It has no underscores, because two of them separate it from the tool's name.
+    #[derive(PartialOrd, Ord)]
+    ServerName(String) = |text| {
+        let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        ((1..=20).contains(&text.len()) && text.bytes().all(is_part)).then_some(text)
+    }, "it must be a name of 1 to 20 small letters, digits and hyphens";
+}
 
 impl McpConfig {
     /// The enabled servers by name.
@@ -209,19 +213,6 @@ impl Default for McpServerConfig {
             timeout_seconds: BoundedInteger(20),
             max_output_chars: BoundedInteger(20_000),
         }
-    }
-}
-
-impl TryFrom<String> for ServerName {
-    type Error = &'static str;
-
-    /// Rejects underscores, because two of them separate the server's name from the tool's.
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
-        let is_valid = (1..=20).contains(&value.len()) && value.bytes().all(is_part);
-        is_valid
-            .then_some(Self(value))
-            .ok_or("it must be a name of 1 to 20 small letters, digits and hyphens")
     }
 }
 

@@ -73,11 +73,13 @@ pub struct PriceConfig {
     pub output: Money,
 }
 
-/// A currency's code, such as USD.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("pattern" = "^[A-Z]{3}$"))]
-pub struct Currency(pub String);
+text_settings! {
+    /// A currency's code, such as USD.
+    #[schemars(extend("pattern" = "^[A-Z]{3}$"))]
+    Currency(String) = |text| {
+        (text.len() == 3 && text.bytes().all(|letter| letter.is_ascii_uppercase())).then_some(text)
+    }, "it must be three capital letters, like USD";
+}
 
 impl ModelsConfig {
     /// The price table of the agent: configured prices first, then list prices. The models `elsewhere` are not served
@@ -120,15 +122,5 @@ impl Default for ModelsConfig {
             workspaces: BTreeMap::new(),
             minute_prices: BTreeMap::new(),
         }
-    }
-}
-
-impl TryFrom<String> for Currency {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_valid =
-            value.len() == 3 && value.bytes().all(|character| character.is_ascii_uppercase());
-        is_valid.then_some(Self(value)).ok_or("it must be three capital letters, like USD")
     }
 }

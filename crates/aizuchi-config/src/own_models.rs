@@ -1,13 +1,10 @@
 //! The models that a channel or a workspace has of its own: names of `models.named`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use aizuchi_model::rules::ModelRules;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess};
 
 /// One model for everything there, or a model for each agent.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
@@ -15,6 +12,11 @@ use serde::de::{self, Deserializer, MapAccess};
 pub enum OwnModels {
     All(String),
     ByAgent(OwnModelsByAgent),
+}
+
+text_or_section! {
+    OwnModels: All or ByAgent(OwnModelsByAgent),
+    "the name of a model in models.named, or a section with one for response, judgment, memory or state"
 }
 
 /// The model of each agent, by its name in `models.named`. An omitted agent uses its usual model.
@@ -60,34 +62,5 @@ impl OwnModels {
                 names.filter_map(|(agent, name)| Some((Some(agent), name.as_deref()?))).collect()
             }
         }
-    }
-}
-
-// Implemented by hand, because serde's `untagged` has no useful error message.
-impl<'de> Deserialize<'de> for OwnModels {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = OwnModels;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "the name of a model in models.named, or a section with one for response, judgment, memory \
-                     or state",
-                )
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<OwnModels, E> {
-                Ok(OwnModels::All(name.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, section: A) -> Result<OwnModels, A::Error> {
-                let by_agent = OwnModelsByAgent::deserialize(MapAccessDeserializer::new(section))?;
-                Ok(OwnModels::ByAgent(by_agent))
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
     }
 }

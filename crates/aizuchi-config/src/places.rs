@@ -7,8 +7,7 @@ use aizuchi_model::rules::place::WorkspaceRules;
 use aizuchi_model::rules::{ChannelRules, Mode};
 
 use crate::Config;
-use crate::overrides::{OverridingSection, PlaceOverrides, SectionKind};
-use crate::threads::ThreadConfig;
+use crate::overrides::{OverridingSection, PlaceOverrides, SectionKind, ThreadConfig};
 
 /// The workspace that a key of `workspaces` names, or the name of a platform. The ids of Slack's teams have no prefix, but
 /// may be written with one, like those of Discord's servers.

@@ -34,23 +34,22 @@ pub struct SlackConfig {
     pub api_base: Option<WebUrl>,
 }
 
-/// A token that speaks for the bot.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("format" = "password"))]
-pub struct BotToken(pub Secret);
-
-/// A token that opens connections of the app.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("format" = "password"))]
-pub struct AppToken(pub Secret);
-
-/// What Slack signs its requests with.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("format" = "password"))]
-pub struct SigningSecret(pub Secret);
+text_settings! {
+    /// A token that speaks for the bot.
+    #[schemars(extend("format" = "password"))]
+    BotToken(Secret) = |text| text.trim().starts_with("xoxb-").then(|| Secret::new(&text)),
+        "it must begin with xoxb-: the bot's token, from the page OAuth & Permissions of the app";
+    /// A token that opens connections of the app.
+    #[schemars(extend("format" = "password"))]
+    AppToken(Secret) = |text| text.trim().starts_with("xapp-").then(|| Secret::new(&text)),
+        "it must begin with xapp-: the app-level token, from the page Basic Information of the app";
+    /// What Slack signs its requests with.
+    #[schemars(extend("format" = "password"))]
+    SigningSecret(Secret) = |text| {
+        let is_token = ["xox", "xapp-"].iter().any(|start| text.trim().starts_with(start));
+        (!is_token).then(|| Secret::new(&text))
+    }, "it must be the app's signing secret, from the page Basic Information of the app, not a token";
+}
 
 /// Where a message at a channel's top level is answered, also one that does not mention Aizuchi.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -264,38 +263,5 @@ impl Default for SlackConfig {
             history_days: BoundedInteger(7),
             api_base: None,
         }
-    }
-}
-
-impl TryFrom<String> for BotToken {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        value.trim().starts_with("xoxb-").then(|| Self(Secret::new(&value))).ok_or(
-            "it must begin with xoxb-: the bot's token, from the page OAuth & Permissions of the app",
-        )
-    }
-}
-
-impl TryFrom<String> for AppToken {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        value.trim().starts_with("xapp-").then(|| Self(Secret::new(&value))).ok_or(
-            "it must begin with xapp-: the app-level token, from the page Basic Information of the \
-             app",
-        )
-    }
-}
-
-impl TryFrom<String> for SigningSecret {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_token = ["xox", "xapp-"].iter().any(|start| value.trim().starts_with(start));
-        (!is_token).then(|| Self(Secret::new(&value))).ok_or(
-            "it must be the app's signing secret, from the page Basic Information of the app, not a \
-             token",
-        )
     }
 }

@@ -4,34 +4,35 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Config;
-use crate::channels::ChannelConfig;
 use crate::logging::LoggingConfig;
 use crate::model_sources::ModelSources;
+use crate::overrides::ChannelConfig;
 use crate::response::ResponseConfig;
 use crate::secret::displayable;
 use crate::tree::{ConfigNode, ConfigValue};
 
-/// The keys that [`Config::reloaded_from`] takes over, including every key below them.
-const RELOADABLE: &[&str] = &[
-    "prompts_dir",
-    "logging.level",
-    "logging.loggers",
-    "response.mode",
-    "response.quiet_hours",
-    "response.min_confidence",
-    "response.tolerance",
-    "response.order_trial_cost",
-    "response.max_share",
-    "response.cooldown_seconds",
-    "response.reactions",
-    "response.keeper",
-    "response.companions",
-    "response.companion_window_seconds",
-    "response.weekly_note",
-    "facilitator",
-    "budget",
-    "channels",
-];
+/// Declares the keys of `response` that [`Config::reloaded_from`] takes over.
+macro_rules! reloadable_response {
+    ($($key:ident)*) => {
+        const RELOADABLE_RESPONSE: &[&str] = &[$(concat!("response.", stringify!($key))),*];
+
+        impl ResponseConfig {
+            fn reloaded_from(&self, newer: &Self) -> Self {
+                let newer = newer.clone();
+                Self { $($key: newer.$key,)* ..self.clone() }
+            }
+        }
+    };
+}
+
+reloadable_response! {
+    mode quiet_hours min_confidence tolerance order_trial_cost max_share cooldown_seconds reactions keeper companions
+    companion_window_seconds weekly_note
+}
+
+/// The other keys that it takes over, including every key below them.
+const RELOADABLE: &[&str] =
+    &["prompts_dir", "logging.level", "logging.loggers", "facilitator", "budget", "channels"];
 /// Secrets that [`Config::reloaded_from`] takes over, unless they would change more than a secret.
 const HTTP_SECRETS: &[&str] = &["http.token", "http.tokens"];
 const SLACK_SECRETS: &[&str] = &["slack.bot_token", "slack.app_token", "slack.signing_secret"];
@@ -149,7 +150,9 @@ fn is_reloadable(key: &str) -> bool {
     let is_of_model = (key.starts_with("agents.") || key.starts_with("models.named."))
         && RELOADABLE_OF_MODELS.iter().any(|name| format!("{key}.").contains(&format!(".{name}.")));
     let mut prefixes =
-        [RELOADABLE, HTTP_SECRETS, SLACK_SECRETS, DISCORD_SECRETS].into_iter().flatten();
+        [RELOADABLE, RELOADABLE_RESPONSE, HTTP_SECRETS, SLACK_SECRETS, DISCORD_SECRETS]
+            .into_iter()
+            .flatten();
     is_of_model || prefixes.any(|prefix| is_at_or_below(key, prefix)) && !is_at_start
 }
 
@@ -188,21 +191,7 @@ impl Config {
             }),
             prompts_dir: newer.prompts_dir.clone(),
             logging: LoggingConfig { format: self.logging.format, ..newer.logging.clone() },
-            response: ResponseConfig {
-                mode: newer.response.mode,
-                quiet_hours: newer.response.quiet_hours,
-                min_confidence: newer.response.min_confidence,
-                tolerance: newer.response.tolerance,
-                order_trial_cost: newer.response.order_trial_cost,
-                max_share: newer.response.max_share,
-                cooldown_seconds: newer.response.cooldown_seconds,
-                reactions: newer.response.reactions.clone(),
-                keeper: newer.response.keeper.clone(),
-                companions: newer.response.companions.clone(),
-                companion_window_seconds: newer.response.companion_window_seconds,
-                weekly_note: newer.response.weekly_note,
-                ..self.response.clone()
-            },
+            response: self.response.reloaded_from(&newer.response),
             facilitator: newer.facilitator.clone(),
             budget: newer.budget.clone(),
             channels: channels.collect(),

@@ -48,6 +48,8 @@ impl PartialEq for Secret {
     }
 }
 
+impl Eq for Secret {}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")

@@ -31,11 +31,13 @@ pub struct BackupConfig {
     pub keep: BoundedInteger<1, 10_000>,
 }
 
-/// A folder.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline)]
-pub struct FolderPath(#[schemars(with = "String")] pub PathBuf);
+text_settings! {
+    /// A folder.
+    FolderPath(PathBuf) = |text| is_file(&text).then(|| text.into()), "it must be a folder, like backups";
+    /// A database's file.
+    DatabasePath(PathBuf) = |text| (is_file(&text) && !text.contains("://")).then(|| text.into()),
+        "it must be a file, like data/aizuchi.db";
+}
 
 impl Default for BackupConfig {
     fn default() -> Self {
@@ -44,16 +46,6 @@ impl Default for BackupConfig {
             every_hours: BoundedInteger(24),
             keep: BoundedInteger(7),
         }
-    }
-}
-
-impl TryFrom<String> for FolderPath {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        is_file(&value)
-            .then(|| Self(PathBuf::from(value)))
-            .ok_or("it must be a folder, like backups")
     }
 }
 
@@ -93,12 +85,6 @@ pub struct RetentionConfig {
 #[serde(try_from = "String")]
 #[schemars(inline)]
 pub struct StorageUrl(#[schemars(with = "String")] pub DatabaseLocation);
-
-/// A database's file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline)]
-pub struct DatabasePath(pub PathBuf);
 
 impl Default for MemoryConfig {
     fn default() -> Self {
@@ -147,17 +133,6 @@ impl TryFrom<String> for StorageUrl {
             "it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",
         )?;
         Ok(Self(DatabaseLocation::Sqlite(PathBuf::from(file))))
-    }
-}
-
-impl TryFrom<String> for DatabasePath {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_valid = is_file(&value) && !value.contains("://");
-        is_valid
-            .then(|| Self(PathBuf::from(value)))
-            .ok_or("it must be a file, like data/aizuchi.db")
     }
 }
 

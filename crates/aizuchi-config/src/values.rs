@@ -8,35 +8,92 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A number of seconds, from none to a year.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(inline, extend("minimum" = 0, "maximum" = 31_622_400))]
-pub struct Seconds(pub f64);
+/// Declares types of settings that are numbers of a range.
+macro_rules! numbers {
+    ($($(#[$meta:meta])* $name:ident: $least:literal to $most:literal, $must:literal;)*) => {$(
+        #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[serde(try_from = "f64")]
+        #[schemars(inline, extend("minimum" = $least, "maximum" = $most))]
+        $(#[$meta])*
+        pub struct $name(pub f64);
 
-/// How long it is from one time to the next, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(inline, extend("minimum" = 1, "maximum" = 31_622_400))]
-pub struct IntervalSeconds(pub f64);
+        impl TryFrom<f64> for $name {
+            type Error = &'static str;
 
-/// How long a call may take, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(inline, extend("minimum" = 1, "maximum" = 600))]
-pub struct CallSeconds(pub f64);
+            fn try_from(value: f64) -> Result<Self, &'static str> {
+                let is_valid = (f64::from($least)..=f64::from($most)).contains(&value);
+                is_valid.then_some(Self(value)).ok_or($must)
+            }
+        }
+    )*};
+}
 
-/// A number from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(inline, extend("minimum" = 0, "maximum" = 1))]
-pub struct Ratio(pub f64);
+/// Declares types of settings that are written as text: what a text stands for, if it is valid, and what an error says
+/// otherwise.
+macro_rules! text_settings {
+    ($($(#[$meta:meta])* $name:ident($inner:ty) = |$text:ident| $value:expr, $must:literal;)*) => {$(
+        #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        #[schemars(with = "String", inline)]
+        $(#[$meta])*
+        pub struct $name(pub $inner);
 
-/// How freely a model chooses its words.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(inline, extend("minimum" = 0, "maximum" = 2))]
-pub struct Temperature(pub f64);
+        impl TryFrom<String> for $name {
+            type Error = &'static str;
+
+            fn try_from($text: String) -> Result<Self, &'static str> {
+                let value: Option<$inner> = $value;
+                value.map(Self).ok_or($must)
+            }
+        }
+    )*};
+}
+
+/// Deserializes a setting that is a text or a section. serde's `untagged` has no useful error message.
+macro_rules! text_or_section {
+    ($name:ident: $text:ident or $section:ident($type:ty), $expected:literal) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expected)
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        Ok($name::$text(text.to_owned()))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        section: A,
+                    ) -> Result<$name, A::Error> {
+                        let section = serde::de::value::MapAccessDeserializer::new(section);
+                        <$type>::deserialize(section).map($name::$section)
+                    }
+                }
+
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+
+numbers! {
+    /// A number of seconds, from none to a year.
+    Seconds: 0 to 31_622_400, "it must be a number of seconds from 0 to a year";
+    /// How long it is from one time to the next, in seconds.
+    IntervalSeconds: 1 to 31_622_400, "it must be a number of seconds from 1 to a year";
+    /// How long a call may take, in seconds.
+    CallSeconds: 1 to 600, "it must be a number of seconds from 1 to 600";
+    /// A number from 0 to 1.
+    Ratio: 0 to 1, "it must be from 0 to 1";
+    /// How freely a model chooses its words.
+    Temperature: 0 to 2, "it must be from 0 to 2";
+}
 
 /// An amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -53,29 +110,45 @@ pub struct BoundedInteger<const LEAST: u64, const MOST: u64>(pub u64);
 /// A port that can be listened on.
 pub type Port = BoundedInteger<1, 65_535>;
 
-/// A name on one line.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 1))]
-pub struct DisplayName(pub String);
-
-/// An emoji, as itself or by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 1, "maxLength" = 32))]
-pub struct EmojiName(pub String);
-
-/// The id of a person.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 1))]
-pub struct ConfiguredUserId(pub String);
-
-/// From one time of the day to another, or never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(with = "String", inline, extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
-pub struct QuietHoursSetting(pub Option<QuietHours>);
+text_settings! {
+    /// A name on one line.
+    #[schemars(extend("minLength" = 1))]
+    DisplayName(String) = |text| one_line(&text, 40), "it must be a name of 1 to 40 characters on one line";
+    /// An emoji, as itself or by its name.
+    #[schemars(extend("minLength" = 1, "maxLength" = 32))]
+    EmojiName(String) = |text| one_line(&text, 32),
+        "it must be an emoji, or its name, of 1 to 32 characters on one line";
+    /// The id of a person.
+    #[schemars(extend("minLength" = 1))]
+    ConfiguredUserId(String) = |text| one_line(&text, 128), "it must be the id of a person";
+    /// From one time of the day to another, or never.
+    #[derive(Copy)]
+    #[schemars(extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
+    QuietHoursSetting(Option<QuietHours>) = |text| parse_quiet_hours(&text),
+        "it must be two times of day, like 22:00-07:00, or none";
+    /// A folder or a file.
+    #[schemars(extend("minLength" = 1))]
+    FilePath(PathBuf) = |text| {
+        let is_valid = !text.trim().is_empty() && !text.contains(char::is_control);
+        is_valid.then(|| text.into())
+    }, "it must be the path of a file or folder";
+    /// An address that begins with `http://` or `https://`. It ends as it is written.
+    #[schemars(extend("format" = "uri"))]
+    WebUrl(String) = |text| has_host(&text, &["http://", "https://"]).then_some(text),
+        "it must be an address with http:// or https://, like https://example.com/v1";
+    /// An address that begins with `ws://` or `wss://`.
+    #[schemars(extend("format" = "uri"))]
+    WebSocketUrl(String) = |text| has_host(&text, &["ws://", "wss://"]).then_some(text),
+        "it must be an address like wss://example.com/";
+    /// The name of a host, in lower case.
+    #[schemars(extend("minLength" = 1))]
+    HostName(String) = |text| {
+        let host = text.trim().to_ascii_lowercase();
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        let is_part = |part: &str| !part.is_empty() && part.chars().all(is_letter);
+        (host.len() <= 253 && host.split('.').all(is_part)).then_some(host)
+    }, "it must be the name of a host, like docs.example.com";
+}
 
 /// When Aizuchi posts unasked, if the judge names no moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -87,30 +160,6 @@ pub enum TimingSetting {
     /// Immediately.
     Plain,
 }
-
-/// A folder or a file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 1))]
-pub struct FilePath(pub PathBuf);
-
-/// An address that begins with `http://` or `https://`. It ends as it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("format" = "uri"))]
-pub struct WebUrl(pub String);
-
-/// An address that begins with `ws://` or `wss://`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("format" = "uri"))]
-pub struct WebSocketUrl(pub String);
-
-/// The name of a host, in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(inline, extend("minLength" = 1))]
-pub struct HostName(pub String);
 
 impl TimingSetting {
     pub fn rule(self) -> PostTiming {
@@ -125,54 +174,6 @@ impl WebUrl {
     /// The address with a trailing slash, so that a path can follow.
     pub fn as_base(&self) -> String {
         format!("{}/", self.0.trim_end_matches('/'))
-    }
-}
-
-impl TryFrom<f64> for CallSeconds {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_valid = (1.0..=600.0).contains(&value);
-        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to 600")
-    }
-}
-
-/// The longest span of time that a setting may name.
-const MAX_SECONDS: f64 = 366.0 * 86_400.0;
-
-impl TryFrom<f64> for IntervalSeconds {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_valid = (1.0..=MAX_SECONDS).contains(&value);
-        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to a year")
-    }
-}
-
-impl TryFrom<f64> for Seconds {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_valid = (0.0..=MAX_SECONDS).contains(&value);
-        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
-    }
-}
-
-impl TryFrom<f64> for Ratio {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_valid = (0.0..=1.0).contains(&value);
-        is_valid.then_some(Self(value)).ok_or("it must be from 0 to 1")
-    }
-}
-
-impl TryFrom<f64> for Temperature {
-    type Error = &'static str;
-
-    fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_valid = (0.0..=2.0).contains(&value);
-        is_valid.then_some(Self(value)).ok_or("it must be from 0 to 2")
     }
 }
 
@@ -195,26 +196,6 @@ impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for BoundedInteger<LEAST, M
     }
 }
 
-impl TryFrom<String> for DisplayName {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        is_on_one_line(&value, 40)
-            .then(|| Self(value.trim().to_owned()))
-            .ok_or("it must be a name of 1 to 40 characters on one line")
-    }
-}
-
-impl TryFrom<String> for EmojiName {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        is_on_one_line(&value, 32)
-            .then(|| Self(value.trim().to_owned()))
-            .ok_or("it must be an emoji, or its name, of 1 to 32 characters on one line")
-    }
-}
-
 impl ConfiguredUserId {
     /// The id, which may be written behind an `@`.
     pub fn user(&self) -> UserId {
@@ -232,80 +213,20 @@ pub fn user_ids(configured: &[ConfiguredUserId]) -> Vec<UserId> {
     configured.iter().map(ConfiguredUserId::user).collect()
 }
 
-impl TryFrom<String> for ConfiguredUserId {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        is_on_one_line(&value, 128)
-            .then(|| Self(value.trim().to_owned()))
-            .ok_or("it must be the id of a person")
-    }
-}
-
-impl TryFrom<String> for QuietHoursSetting {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        if value.trim() == "none" {
-            return Ok(Self(None));
-        }
-        let hours = value.split_once('-');
-        let hours = hours.and_then(|(from, to)| Some((parse_time(from)?, parse_time(to)?)));
-        let hours = hours.filter(|(from, to)| from != to);
-        let (from, to) = hours.ok_or("it must be two times of day, like 22:00-07:00, or none")?;
-        Ok(Self(Some(QuietHours { from, to })))
-    }
-}
-
-impl TryFrom<String> for FilePath {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_valid = !value.trim().is_empty() && !value.contains(char::is_control);
-        is_valid
-            .then(|| Self(PathBuf::from(value)))
-            .ok_or("it must be the path of a file or folder")
-    }
-}
-
-impl TryFrom<String> for WebUrl {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        has_host(&value, &["http://", "https://"])
-            .then_some(Self(value))
-            .ok_or("it must be an address with http:// or https://, like https://example.com/v1")
-    }
-}
-
-impl TryFrom<String> for HostName {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let host = value.trim().to_ascii_lowercase();
-        let is_part = |part: &str| {
-            let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-            !part.is_empty() && part.chars().all(is_letter)
-        };
-        let is_host = host.len() <= 253 && host.split('.').all(is_part);
-        is_host.then_some(Self(host)).ok_or("it must be the name of a host, like docs.example.com")
-    }
-}
-
-impl TryFrom<String> for WebSocketUrl {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        has_host(&value, &["ws://", "wss://"])
-            .then_some(Self(value))
-            .ok_or("it must be an address like wss://example.com/")
-    }
-}
-
-/// Whether a text is not empty, on one line and not too long.
-fn is_on_one_line(text: &str, max_characters: usize) -> bool {
+/// The text without spaces around it, if it is not empty, on one line and not too long.
+fn one_line(text: &str, max_characters: usize) -> Option<String> {
     let text = text.trim();
-    !text.is_empty() && text.chars().count() <= max_characters && !text.contains(char::is_control)
+    let is_valid = (1..=max_characters).contains(&text.chars().count());
+    (is_valid && !text.contains(char::is_control)).then(|| text.to_owned())
+}
+
+fn parse_quiet_hours(text: &str) -> Option<Option<QuietHours>> {
+    if text.trim() == "none" {
+        return Some(None);
+    }
+    let (from, to) = text.split_once('-')?;
+    let (from, to) = (parse_time(from)?, parse_time(to)?);
+    (from != to).then_some(Some(QuietHours { from, to }))
 }
 
 pub fn parse_time(text: &str) -> Option<Time> {

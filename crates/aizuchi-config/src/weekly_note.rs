@@ -7,29 +7,20 @@ use serde::Deserialize;
 
 use crate::values::parse_time;
 
-/// A day of the week and a time of the day, or never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(
-    with = "String",
-    inline,
-    extend("pattern" = "^(off|(mon|tues|wednes|thurs|fri|satur|sun)day [0-2][0-9]:[0-5][0-9])$")
-)]
-pub struct WeeklyNoteSetting(pub Option<WeeklyTime>);
+text_settings! {
+    /// A day of the week and a time of the day, or never.
+    #[derive(Copy)]
+    #[schemars(extend("pattern" = "^(off|(mon|tues|wednes|thurs|fri|satur|sun)day [0-2][0-9]:[0-5][0-9])$"))]
+    WeeklyNoteSetting(Option<WeeklyTime>) = |text| parse_note(text.trim()),
+        "it must be a day of the week and a time, like monday 09:00, or off";
+}
 
-impl TryFrom<String> for WeeklyNoteSetting {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        if value.trim() == "off" {
-            return Ok(Self(None));
-        }
-        let parts = value.trim().split_once(' ');
-        let parts = parts.and_then(|(day, time)| Some((parse_day(day)?, parse_time(time)?)));
-        let (day, time) =
-            parts.ok_or("it must be a day of the week and a time, like monday 09:00, or off")?;
-        Ok(Self(Some(WeeklyTime { day, time })))
+fn parse_note(text: &str) -> Option<Option<WeeklyTime>> {
+    if text == "off" {
+        return Some(None);
     }
+    let (day, time) = text.split_once(' ')?;
+    Some(Some(WeeklyTime { day: parse_day(day)?, time: parse_time(time)? }))
 }
 
 fn parse_day(name: &str) -> Option<Weekday> {

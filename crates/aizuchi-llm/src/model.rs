@@ -5,42 +5,78 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with a custom base URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum Provider {
-    OpenAi,
-    Anthropic,
-    Gemini,
-    Ollama,
-    OpenRouter,
-    DeepSeek,
-    Groq,
-    Mistral,
-    Xai,
-    /// Google's models on Vertex AI, with an API key.
-    Vertex,
-    /// Azure OpenAI. The name of a model is that of its deployment.
-    Azure,
-    /// Models on Amazon Bedrock that have an OpenAI-compatible API.
-    Bedrock,
+/// Declares the providers, in the order in which an error lists them: the wire format, the variable of the API key, the
+/// default base URL, the variables of the base URL, and those of the account's place.
+macro_rules! providers {
+    ($($(#[$doc:meta])* $provider:ident: $format:ident, $key:expr, $base:expr, $bases:expr, $places:expr;)*) => {
+        /// The provider of a model. Any other server with an OpenAI-compatible API is `OpenAi` with a custom base URL.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+        #[strum(serialize_all = "lowercase")]
+        pub enum Provider {
+            $($(#[$doc])* $provider,)*
+        }
+
+        pub const PROVIDERS: [Provider; [$(stringify!($provider)),*].len()] = [$(Provider::$provider),*];
+
+        impl Provider {
+            pub fn wire_format(self) -> WireFormat {
+                match self { $(Provider::$provider => WireFormat::$format,)* }
+            }
+
+            /// The environment variable that holds the API key, if the provider needs one.
+            pub fn key_variable(self) -> Option<&'static str> {
+                match self { $(Provider::$provider => $key,)* }
+            }
+
+            /// The default base URL of the API, with a trailing slash, unless `client_args.api_base` overrides it.
+            /// `None` if it differs per account: see [`Self::place_variables`].
+            pub fn default_api_base(self) -> Option<&'static str> {
+                match self { $(Provider::$provider => $base,)* }
+            }
+
+            /// The environment variables from which other clients of the provider read the base URL, with the path
+            /// that they add to it. The first one that is set wins.
+            pub fn base_variables(self) -> &'static [(&'static str, &'static str)] {
+                match self { $(Provider::$provider => &$bases,)* }
+            }
+
+            /// The environment variables that locate an account's API. The first one that is set wins.
+            pub fn place_variables(self) -> &'static [&'static str] {
+                match self { $(Provider::$provider => &$places,)* }
+            }
+        }
+    };
 }
 
-/// Every provider, in the order in which an error lists them.
-pub const PROVIDERS: [Provider; 12] = [
-    Provider::OpenAi,
-    Provider::Anthropic,
-    Provider::Gemini,
-    Provider::Ollama,
-    Provider::OpenRouter,
-    Provider::DeepSeek,
-    Provider::Groq,
-    Provider::Mistral,
-    Provider::Xai,
-    Provider::Vertex,
-    Provider::Azure,
-    Provider::Bedrock,
-];
+providers! {
+    OpenAi: OpenAi, Some("OPENAI_API_KEY"), Some("https://api.openai.com/v1/"),
+        [("OPENAI_BASE_URL", ""), ("OPENAI_API_BASE", "")], [];
+    Anthropic: Anthropic, Some("ANTHROPIC_API_KEY"), Some("https://api.anthropic.com/v1/"),
+        [("ANTHROPIC_BASE_URL", "v1/"), ("ANTHROPIC_API_BASE", "v1/")], [];
+    Gemini: Gemini, Some("GEMINI_API_KEY"), Some("https://generativelanguage.googleapis.com/v1beta/"),
+        [("GOOGLE_GEMINI_BASE_URL", "v1beta/"), ("GEMINI_API_BASE", "v1beta/")], [];
+    Ollama: OpenAi, None, Some("http://localhost:11434/v1/"),
+        [("OLLAMA_HOST", "v1/"), ("OLLAMA_API_BASE", "v1/")], [];
+    OpenRouter: OpenAi, Some("OPENROUTER_API_KEY"), Some("https://openrouter.ai/api/v1/"),
+        [("OPENROUTER_BASE_URL", ""), ("OPENROUTER_API_BASE", "")], [];
+    DeepSeek: OpenAi, Some("DEEPSEEK_API_KEY"), Some("https://api.deepseek.com/v1/"),
+        [("DEEPSEEK_BASE_URL", ""), ("DEEPSEEK_API_BASE", "")], [];
+    Groq: OpenAi, Some("GROQ_API_KEY"), Some("https://api.groq.com/openai/v1/"),
+        [("GROQ_BASE_URL", "openai/v1/"), ("GROQ_API_BASE", "")], [];
+    Mistral: OpenAi, Some("MISTRAL_API_KEY"), Some("https://api.mistral.ai/v1/"),
+        [("MISTRAL_BASE_URL", "v1/"), ("MISTRAL_API_BASE", "")], [];
+    Xai: OpenAi, Some("XAI_API_KEY"), Some("https://api.x.ai/v1/"), [("XAI_BASE_URL", ""), ("XAI_API_BASE", "")], [];
+    /// Google's models on Vertex AI, with an API key.
+    // The address is that for API keys only. Addresses of projects are below it.
+    Vertex: Gemini, Some("VERTEX_API_KEY"), Some("https://aiplatform.googleapis.com/v1/publishers/google/"),
+        [("GOOGLE_VERTEX_BASE_URL", "v1/publishers/google/")], [];
+    /// Azure OpenAI. The name of a model is that of its deployment.
+    // Its clients read the variable of the account's place.
+    Azure: OpenAi, Some("AZURE_OPENAI_API_KEY"), None, [], ["AZURE_OPENAI_ENDPOINT"];
+    /// Models on Amazon Bedrock that have an OpenAI-compatible API.
+    Bedrock: OpenAi, Some("AWS_BEARER_TOKEN_BEDROCK"), None,
+        [("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "openai/v1/")], ["AWS_REGION", "AWS_DEFAULT_REGION"];
+}
 
 /// The wire format of a provider's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,81 +118,6 @@ impl Provider {
         self.into()
     }
 
-    pub fn wire_format(self) -> WireFormat {
-        match self {
-            Provider::OpenAi
-            | Provider::Ollama
-            | Provider::OpenRouter
-            | Provider::DeepSeek
-            | Provider::Groq
-            | Provider::Mistral
-            | Provider::Xai
-            | Provider::Azure
-            | Provider::Bedrock => WireFormat::OpenAi,
-            Provider::Anthropic => WireFormat::Anthropic,
-            Provider::Gemini | Provider::Vertex => WireFormat::Gemini,
-        }
-    }
-
-    /// The environment variable that holds the API key, if the provider needs one.
-    pub fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Provider::OpenAi => Some("OPENAI_API_KEY"),
-            Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
-            Provider::Gemini => Some("GEMINI_API_KEY"),
-            Provider::Ollama => None,
-            Provider::OpenRouter => Some("OPENROUTER_API_KEY"),
-            Provider::DeepSeek => Some("DEEPSEEK_API_KEY"),
-            Provider::Groq => Some("GROQ_API_KEY"),
-            Provider::Mistral => Some("MISTRAL_API_KEY"),
-            Provider::Xai => Some("XAI_API_KEY"),
-            Provider::Vertex => Some("VERTEX_API_KEY"),
-            Provider::Azure => Some("AZURE_OPENAI_API_KEY"),
-            Provider::Bedrock => Some("AWS_BEARER_TOKEN_BEDROCK"),
-        }
-    }
-
-    /// The default base URL of the API, with a trailing slash, unless `client_args.api_base` overrides it. `None` if
-    /// it differs per account: see [`Self::place_variables`].
-    pub fn default_api_base(self) -> Option<&'static str> {
-        match self {
-            Provider::OpenAi => Some("https://api.openai.com/v1/"),
-            Provider::Anthropic => Some("https://api.anthropic.com/v1/"),
-            Provider::Gemini => Some("https://generativelanguage.googleapis.com/v1beta/"),
-            Provider::Ollama => Some("http://localhost:11434/v1/"),
-            Provider::OpenRouter => Some("https://openrouter.ai/api/v1/"),
-            Provider::DeepSeek => Some("https://api.deepseek.com/v1/"),
-            Provider::Groq => Some("https://api.groq.com/openai/v1/"),
-            Provider::Mistral => Some("https://api.mistral.ai/v1/"),
-            Provider::Xai => Some("https://api.x.ai/v1/"),
-            // The address for API keys only. Addresses of projects are below it.
-            Provider::Vertex => Some("https://aiplatform.googleapis.com/v1/publishers/google/"),
-            Provider::Azure | Provider::Bedrock => None,
-        }
-    }
-
-    /// The environment variables from which other clients of the provider read the base URL, with the path that they
-    /// add to it. The first one that is set wins.
-    pub fn base_variables(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Provider::OpenAi => &[("OPENAI_BASE_URL", ""), ("OPENAI_API_BASE", "")],
-            Provider::Anthropic => &[("ANTHROPIC_BASE_URL", "v1/"), ("ANTHROPIC_API_BASE", "v1/")],
-            Provider::Gemini => {
-                &[("GOOGLE_GEMINI_BASE_URL", "v1beta/"), ("GEMINI_API_BASE", "v1beta/")]
-            }
-            Provider::Ollama => &[("OLLAMA_HOST", "v1/"), ("OLLAMA_API_BASE", "v1/")],
-            Provider::OpenRouter => &[("OPENROUTER_BASE_URL", ""), ("OPENROUTER_API_BASE", "")],
-            Provider::DeepSeek => &[("DEEPSEEK_BASE_URL", ""), ("DEEPSEEK_API_BASE", "")],
-            Provider::Groq => &[("GROQ_BASE_URL", "openai/v1/"), ("GROQ_API_BASE", "")],
-            Provider::Mistral => &[("MISTRAL_BASE_URL", "v1/"), ("MISTRAL_API_BASE", "")],
-            Provider::Xai => &[("XAI_BASE_URL", ""), ("XAI_API_BASE", "")],
-            Provider::Vertex => &[("GOOGLE_VERTEX_BASE_URL", "v1/publishers/google/")],
-            // Their clients read the variable of the account's place.
-            Provider::Azure => &[],
-            Provider::Bedrock => &[("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "openai/v1/")],
-        }
-    }
-
     /// The base URL that a variable names. `None` if it is not an address. Ollama's may be only a host or a port.
     pub fn base_in_variable(self, value: &str, path: &str) -> Option<String> {
         let value = value.trim().trim_end_matches('/');
@@ -176,24 +137,6 @@ impl Provider {
         });
         let base = format!("{value}/");
         has_host.then(|| if base.ends_with(&format!("/{path}")) { base } else { base + path })
-    }
-
-    /// The environment variables that locate an account's API. The first one that is set wins.
-    pub fn place_variables(self) -> &'static [&'static str] {
-        match self {
-            Provider::Azure => &["AZURE_OPENAI_ENDPOINT"],
-            Provider::Bedrock => &["AWS_REGION", "AWS_DEFAULT_REGION"],
-            Provider::OpenAi
-            | Provider::Anthropic
-            | Provider::Gemini
-            | Provider::Ollama
-            | Provider::OpenRouter
-            | Provider::DeepSeek
-            | Provider::Groq
-            | Provider::Mistral
-            | Provider::Xai
-            | Provider::Vertex => &[],
-        }
     }
 
     /// The base URL of an account's API for a value of [`Self::place_variables`]. `None` if the value is invalid.

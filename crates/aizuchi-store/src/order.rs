@@ -478,14 +478,9 @@ impl OrdersInForce {
     pub fn trusted_confidence(&self, channel: &ChannelId) -> Option<Confidence> {
         let of_keepers = self.settings.iter().filter(|order| order.role == SettingRole::Keeper);
         let mut here = of_keepers.filter(|order| order.scope.channel() == Some(channel));
-        here.find_map(|order| match order.setting {
-            PlaceSetting::MinConfidence(confidence) => Some(confidence),
-            PlaceSetting::Language(_)
-            | PlaceSetting::Timing(_)
-            | PlaceSetting::Announce(_)
-            | PlaceSetting::Tools(_)
-            | PlaceSetting::Memory(_)
-            | PlaceSetting::Model(_) => None,
+        here.find_map(|order| {
+            let PlaceSetting::MinConfidence(confidence) = order.setting else { return None };
+            Some(confidence)
         })
     }
 

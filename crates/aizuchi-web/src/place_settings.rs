@@ -77,7 +77,7 @@ pub async fn list(
     let thread = query.thread.map(MessageId::new);
     let place = Place { thread: thread.as_ref(), ..Place::of_channel(&channel) };
     let rulebook = web.room.rulebook();
-    let settings = SettingKind::ALL.into_iter().map(|kind| view(&rulebook, &place, kind)).collect();
+    let settings = SettingKind::all().map(|kind| view(&rulebook, &place, kind)).collect();
     Ok(Json(SettingsAnswer { settings, models: rulebook.model_choices.clone() }))
 }
 

@@ -70,9 +70,14 @@ fn defined_types_are_told_from_others() {
     let lines =
         ["pub struct A<'a> {", "    pub enum B {", "pub(super) type C = D;", "trait E: F {"];
     assert_eq!(lines.map(defined_type), [Some("A"), Some("B"), Some("C"), Some("E")]);
-    let others =
-        ["    struct Visitor;", "    type Err = A;", "pub fn a() {", "    pub structure: A,"];
-    assert_eq!(others.map(defined_type), [None; 4]);
+    let others = [
+        "    struct Visitor;",
+        "    type Err = A;",
+        "pub fn a() {",
+        "    pub structure: A,",
+        "    pub struct $name(pub f64);",
+    ];
+    assert_eq!(others.map(defined_type), [None; 5]);
     let paths = |all: &[&str]| all.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
     assert!(is_of_both_platforms(&paths(&["a-slack/b.rs", "a-discord/b.rs"])));
     assert!(!is_of_both_platforms(&paths(&["a-slack/b.rs", "a-slack/c.rs"])));
@@ -85,7 +90,9 @@ fn defined_type(line: &str) -> Option<&str> {
     let restricted = || Some(line.strip_prefix("pub(")?.split_once(") ")?.1);
     let (kind, rest) = public.or_else(restricted).unwrap_or(line).split_once(' ')?;
     let end = rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
-    ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(&rest[..end])
+    let is_type = ["struct", "enum", "trait", "type", "union"].contains(&kind);
+    // A macro that declares types has a parameter there.
+    is_type.then_some(&rest[..end]).filter(|name| !name.is_empty())
 }
 
 /// Whether the homes are Slack's and Discord's counterparts, which share a name on purpose: no module uses both, and a

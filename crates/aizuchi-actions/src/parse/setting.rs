@@ -3,40 +3,12 @@
 
 use aizuchi_model::rules::ToolRule;
 use aizuchi_model::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
+use aizuchi_model::texts;
 
 use crate::parse::quiet::Quiet;
 use crate::parse::{addressed_order, candidate_forms, normalize, own_words};
 use crate::{Command, NearMiss, SettingRequest, SettingTarget};
 
-/// The words for each setting, longer ones first.
-const KEYS: [(SettingKind, &[&str]); 7] = [
-    (SettingKind::Language, &["language", "言語", "ことば", "言葉"]),
-    (
-        SettingKind::MinConfidence,
-        &["min_confidence", "min confidence", "confidence", "確信度", "自信"],
-    ),
-    (SettingKind::Timing, &["timing", "タイミング"]),
-    (SettingKind::Announce, &["announcements", "announce", "参加のあいさつ", "あいさつ", "挨拶"]),
-    (SettingKind::Tools, &["tools", "ツール"]),
-    (SettingKind::Memory, &["memory", "記憶"]),
-    (SettingKind::Model, &["model", "モデル"]),
-];
-/// Words that stand for a value of the config.
-const VALUES: [(&str, &str); 13] = [
-    ("日本語", "ja"),
-    ("japanese", "ja"),
-    ("英語", "en"),
-    ("english", "en"),
-    ("自動", "auto"),
-    ("オン", "on"),
-    ("有効", "on"),
-    ("オフ", "off"),
-    ("無効", "off"),
-    ("なし", "off"),
-    ("人間らしく", "human"),
-    ("人のように", "human"),
-    ("すぐ", "plain"),
-];
 const DEFAULT: [&str; 6] = ["default", "the default", "標準", "既定", "設定どおり", "元"];
 const HERE: [(&str, SettingTarget); 12] = [
     ("here", SettingTarget::Channel),
@@ -176,15 +148,15 @@ pub(super) fn near_setting(form: &str) -> Option<NearMiss> {
 
 /// Returns the setting that a text begins with, and the text after its name.
 fn key_of(text: &str) -> Option<(SettingKind, &str)> {
-    KEYS.iter().find_map(|(kind, words)| {
-        let rest = words.iter().find_map(|word| {
+    SettingKind::all().find_map(|kind| {
+        let rest = texts::settings::command_words(kind).iter().find_map(|word| {
             let rest = text.strip_prefix(word)?;
             // A Latin word must end here.
             let is_cut = word.is_ascii()
                 && rest.starts_with(|character: char| character.is_ascii_alphanumeric());
             (!is_cut).then_some(rest)
         })?;
-        Some((*kind, rest))
+        Some((kind, rest))
     })
 }
 
@@ -192,23 +164,21 @@ fn change(kind: SettingKind, value: &str) -> Option<SettingChange> {
     if DEFAULT.contains(&value) {
         return Some(SettingChange::Clear(kind));
     }
-    let known = VALUES.iter().find(|(word, _)| *word == value).map(|(_, value)| *value);
+    let known = texts::settings::VALUE_WORDS
+        .iter()
+        .find(|(word, _)| *word == value)
+        .map(|(_, value)| *value);
     kind.parse(known.unwrap_or(value)).filter(is_plain).map(SettingChange::Set)
 }
 
 /// Whether a setting is meant. The names of tools have an underscore: “set tools aside” is about something else.
 /// 「モデルを変えて」 names no model.
 fn is_plain(setting: &PlaceSetting) -> bool {
-    match setting {
-        PlaceSetting::Tools(ToolRule::Only(names)) => names.iter().all(|name| name.contains('_')),
-        PlaceSetting::Model(name) => name.is_ascii(),
-        PlaceSetting::Tools(ToolRule::All)
-        | PlaceSetting::Language(_)
-        | PlaceSetting::MinConfidence(_)
-        | PlaceSetting::Timing(_)
-        | PlaceSetting::Announce(_)
-        | PlaceSetting::Memory(_) => true,
+    if let PlaceSetting::Model(name) = setting {
+        return name.is_ascii();
     }
+    let PlaceSetting::Tools(ToolRule::Only(names)) = setting else { return true };
+    names.iter().all(|name| name.contains('_'))
 }
 
 /// Splits an English order from the place at its end.

@@ -30,7 +30,8 @@ pub struct GaugeSnapshot {
 }
 
 /// The period of a limit on cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum BudgetPeriod {
     /// 24 hours.
     Day,
@@ -40,10 +41,7 @@ pub enum BudgetPeriod {
 
 impl BudgetPeriod {
     fn name(self) -> &'static str {
-        match self {
-            BudgetPeriod::Day => "day",
-            BudgetPeriod::Month => "month",
-        }
+        self.into()
     }
 }
 

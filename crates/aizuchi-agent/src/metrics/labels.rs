@@ -2,92 +2,36 @@
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct HeardLabels {
-    pub(super) author: LabelValue,
-    pub(super) arrival: LabelValue,
+macro_rules! label_sets {
+    ($($name:ident { $($label:ident: $type:ty),* })*) => {
+        $(#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+        pub(super) struct $name {
+            $(pub(super) $label: $type),*
+        })*
+    };
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct VerbLabel {
-    pub(super) verb: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct WorkspaceLabel {
-    pub(super) workspace: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct MarkLabel {
-    pub(super) mark: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct PlatformLabel {
-    pub(super) platform: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct DecisionLabels {
-    pub(super) ended: LabelValue,
-    pub(super) gate: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct ModelCallLabels {
-    pub(super) verb: String,
-    pub(super) model: String,
-    pub(super) end: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct ModelLabel {
-    pub(super) model: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct MoneyLabels {
-    pub(super) workspace: String,
-    pub(super) period: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct PeriodLabel {
-    pub(super) period: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct TokenLabels {
-    pub(super) model: String,
-    pub(super) kind: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct PostLabels {
-    pub(super) addressed: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct MalformedInputLabels {
-    pub(super) platform: LabelValue,
-    pub(super) kind: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct ExternalToolLabels {
-    pub(super) server: String,
-    pub(super) end: LabelValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct PanicLabels {
-    pub(super) platform: LabelValue,
-    pub(super) task: LabelValue,
+label_sets! {
+    HeardLabels { author: LabelValue, arrival: LabelValue }
+    VerbLabel { verb: String }
+    WorkspaceLabel { workspace: String }
+    MarkLabel { mark: LabelValue }
+    PlatformLabel { platform: LabelValue }
+    DecisionLabels { ended: LabelValue, gate: LabelValue }
+    ModelCallLabels { verb: String, model: String, end: LabelValue }
+    ModelLabel { model: String }
+    MoneyLabels { workspace: String, period: LabelValue }
+    PeriodLabel { period: LabelValue }
+    TokenLabels { model: String, kind: LabelValue }
+    PostLabels { addressed: LabelValue }
+    MalformedInputLabels { platform: LabelValue, kind: LabelValue }
+    ExternalToolLabels { server: String, end: LabelValue }
+    PanicLabels { platform: LabelValue, task: LabelValue }
 }
 
 /// Platform input that could not be parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MalformedInput {
     /// A frame of the connection without an event.
     Frame,
@@ -100,17 +44,13 @@ pub enum MalformedInput {
 
 impl MalformedInput {
     pub fn name(self) -> &'static str {
-        match self {
-            MalformedInput::Frame => "frame",
-            MalformedInput::Event => "event",
-            MalformedInput::Command => "command",
-            MalformedInput::Response => "response",
-        }
+        self.into()
     }
 }
 
 /// The outcome of a call to one of the operator's tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum ExternalCallEnd {
     Answered,
     /// The tool reported a failure.
@@ -121,17 +61,13 @@ pub enum ExternalCallEnd {
 
 impl ExternalCallEnd {
     pub fn name(self) -> &'static str {
-        match self {
-            ExternalCallEnd::Answered => "answered",
-            ExternalCallEnd::Failed => "failed",
-            ExternalCallEnd::TimedOut => "timed_out",
-            ExternalCallEnd::Unavailable => "unavailable",
-        }
+        self.into()
     }
 }
 
 /// A platform's task that panicked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PlatformTask {
     Connection,
     Event,
@@ -143,14 +79,7 @@ pub enum PlatformTask {
 
 impl PlatformTask {
     pub fn name(self) -> &'static str {
-        match self {
-            PlatformTask::Connection => "connection",
-            PlatformTask::Event => "event",
-            PlatformTask::Command => "command",
-            PlatformTask::Sync => "sync",
-            PlatformTask::Backfill => "backfill",
-            PlatformTask::Keeper => "keeper",
-        }
+        self.into()
     }
 }
 

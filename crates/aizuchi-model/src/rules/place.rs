@@ -237,15 +237,8 @@ impl Rulebook {
 
     /// Whether an order is valid: the config may no longer name the model that a user chose.
     fn allows(&self, order: &SettingOverride) -> bool {
-        match &order.setting {
-            PlaceSetting::Model(name) => self.model_choices.contains(name),
-            PlaceSetting::Language(_)
-            | PlaceSetting::MinConfidence(_)
-            | PlaceSetting::Timing(_)
-            | PlaceSetting::Announce(_)
-            | PlaceSetting::Tools(_)
-            | PlaceSetting::Memory(_) => true,
-        }
+        let PlaceSetting::Model(name) = &order.setting else { return true };
+        self.model_choices.contains(name)
     }
 
     /// Returns these rules with the orders of another rulebook.

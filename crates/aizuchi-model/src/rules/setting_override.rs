@@ -19,8 +19,13 @@ pub enum SettingScope {
     Thread(ChannelId, MessageId),
 }
 
-/// A setting with its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A setting with its value. A kind has the name of the setting in the config.
+#[derive(Clone, Debug, PartialEq, Eq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    name(SettingKind),
+    derive(PartialOrd, Ord, Hash, strum::IntoStaticStr, strum::EnumString, strum::VariantArray),
+    strum(serialize_all = "snake_case")
+)]
 pub enum PlaceSetting {
     Language(LanguageRule),
     MinConfidence(Confidence),
@@ -34,17 +39,6 @@ pub enum PlaceSetting {
     Memory(Switch),
     /// One of [`crate::rules::Rulebook::model_choices`], used for everything there.
     Model(Arc<str>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SettingKind {
-    Language,
-    MinConfidence,
-    Timing,
-    Announce,
-    Tools,
-    Memory,
-    Model,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,44 +235,35 @@ impl Confidence {
 }
 
 impl SettingKind {
-    pub const ALL: [Self; 7] = [
-        SettingKind::Language,
-        SettingKind::MinConfidence,
-        SettingKind::Timing,
-        SettingKind::Announce,
-        SettingKind::Tools,
-        SettingKind::Memory,
-        SettingKind::Model,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        <Self as strum::VariantArray>::VARIANTS.iter().copied()
+    }
 
     /// Returns the setting's name in the config.
     pub fn name(self) -> &'static str {
-        match self {
-            SettingKind::Language => "language",
-            SettingKind::MinConfidence => "min_confidence",
-            SettingKind::Timing => "timing",
-            SettingKind::Announce => "announce",
-            SettingKind::Tools => "tools",
-            SettingKind::Memory => "memory",
-            SettingKind::Model => "model",
-        }
+        self.into()
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        name.parse().ok()
     }
 
     /// Whether threads have this setting. The persona joins a channel, and announces it there once; it does not join
     /// threads.
     pub fn is_of_threads(self) -> bool {
+        self != SettingKind::Announce
+    }
+
+    /// Returns the values to choose from, or what a value looks like if there are too many of them. Those of a model
+    /// are in [`crate::rules::Rulebook::model_choices`].
+    pub fn choices(self) -> Result<&'static [&'static str], &'static str> {
         match self {
-            SettingKind::Announce => false,
-            SettingKind::Language
-            | SettingKind::MinConfidence
-            | SettingKind::Timing
-            | SettingKind::Tools
-            | SettingKind::Memory
-            | SettingKind::Model => true,
+            SettingKind::Language => Ok(&["en", "ja", "auto"]),
+            SettingKind::MinConfidence => Err("0–1"),
+            SettingKind::Timing => Ok(&["human", "plain"]),
+            SettingKind::Announce | SettingKind::Memory => Ok(&["on", "off"]),
+            SettingKind::Tools => Err("on, off, …"),
+            SettingKind::Model => Ok(&[]),
         }
     }
 
@@ -389,15 +374,7 @@ impl Switch {
 
 impl PlaceSetting {
     pub fn kind(&self) -> SettingKind {
-        match self {
-            PlaceSetting::Language(_) => SettingKind::Language,
-            PlaceSetting::MinConfidence(_) => SettingKind::MinConfidence,
-            PlaceSetting::Timing(_) => SettingKind::Timing,
-            PlaceSetting::Announce(_) => SettingKind::Announce,
-            PlaceSetting::Tools(_) => SettingKind::Tools,
-            PlaceSetting::Memory(_) => SettingKind::Memory,
-            PlaceSetting::Model(_) => SettingKind::Model,
-        }
+        self.into()
     }
 
     /// Whether it can only make the persona quieter or let it do less, whatever applied before. Members may order only
@@ -447,21 +424,10 @@ impl PlaceSetting {
 
     /// Applies a member's order, which only narrows the rules.
     fn narrow(&self, rules: &mut ChannelRules) {
-        match self {
-            PlaceSetting::MinConfidence(confidence) => {
-                rules.min_confidence = rules.min_confidence.max(confidence.share());
-            }
-            PlaceSetting::Tools(tools) => rules.tools = rules.tools.narrowed_to(tools),
-            PlaceSetting::Timing(PostTiming::HumanLike) => {
-                rules.timing.post_timing = Some(PostTiming::HumanLike);
-            }
-            PlaceSetting::Announce(Switch::Off) => rules.announces = Some(false),
-            PlaceSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
-            PlaceSetting::Language(_)
-            | PlaceSetting::Timing(PostTiming::Immediate)
-            | PlaceSetting::Announce(Switch::On)
-            | PlaceSetting::Memory(Switch::On)
-            | PlaceSetting::Model(_) => {}
+        if self.only_narrows() {
+            let before = rules.clone();
+            self.apply(rules, &before);
+            rules.min_confidence = rules.min_confidence.max(before.min_confidence);
         }
     }
 }

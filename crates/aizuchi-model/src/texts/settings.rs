@@ -1,8 +1,8 @@
 //! Settings that users change for a thread, a channel or the workspace, in the chat and on the console.
 
 use crate::persona::Language;
-use crate::rules::setting_override::{PlaceSetting, SettingKind, Switch};
-use crate::rules::{LanguageRule, PostTiming, ToolRule};
+use crate::rules::ToolRule;
+use crate::rules::setting_override::{PlaceSetting, SettingKind};
 use crate::texts::pick;
 
 texts! {
@@ -93,53 +93,70 @@ texts! {
     set_by(by: &str): "by {by}" / "{by} による";
 }
 
-/// The name of a setting.
-pub fn setting(language: Language, kind: SettingKind) -> &'static str {
+/// The words for a setting: its names in a sentence, in English and Japanese, and its words in commands, of which the
+/// first two are shown.
+fn words(kind: SettingKind) -> (&'static str, &'static str, &'static [&'static str]) {
     match kind {
-        SettingKind::Language => pick(language, "the language", "言語"),
-        SettingKind::MinConfidence => pick(
-            language,
+        SettingKind::Language => ("the language", "言語", &["language", "言語", "ことば", "言葉"]),
+        SettingKind::MinConfidence => (
             "the confidence that I need to speak unasked",
             "自分から話すのに必要な確信度",
+            &["confidence", "確信度", "min_confidence", "min confidence", "自信"],
         ),
-        SettingKind::Timing => pick(language, "the timing", "話すタイミング"),
-        SettingKind::Announce => pick(language, "the greeting on joining", "参加のあいさつ"),
-        SettingKind::Tools => pick(language, "the use of tools", "ツール"),
-        SettingKind::Memory => pick(language, "the memory", "記憶"),
-        SettingKind::Model => pick(language, "the model", "モデル"),
+        SettingKind::Timing => ("the timing", "話すタイミング", &["timing", "タイミング"]),
+        SettingKind::Announce => (
+            "the greeting on joining",
+            "参加のあいさつ",
+            &["announce", "あいさつ", "announcements", "参加のあいさつ", "挨拶"],
+        ),
+        SettingKind::Tools => ("the use of tools", "ツール", &["tools", "ツール"]),
+        SettingKind::Memory => ("the memory", "記憶", &["memory", "記憶"]),
+        SettingKind::Model => ("the model", "モデル", &["model", "モデル"]),
     }
 }
 
-/// A value, as users say it in a command.
-pub fn shown_value(language: Language, value: &PlaceSetting) -> String {
-    let in_japanese = match value {
-        PlaceSetting::Language(LanguageRule::Fixed(Language::En)) => Some("英語"),
-        PlaceSetting::Language(LanguageRule::Fixed(Language::Ja)) => Some("日本語"),
-        PlaceSetting::Language(LanguageRule::AsWritten) => Some("自動"),
-        PlaceSetting::Timing(PostTiming::HumanLike) => Some("人間らしく"),
-        PlaceSetting::Timing(PostTiming::Immediate) => Some("すぐ"),
-        PlaceSetting::Announce(Switch::On)
-        | PlaceSetting::Memory(Switch::On)
-        | PlaceSetting::Tools(ToolRule::All) => Some("オン"),
-        PlaceSetting::Announce(Switch::Off) | PlaceSetting::Memory(Switch::Off) => Some("オフ"),
-        PlaceSetting::Tools(ToolRule::Only(names)) => names.is_empty().then_some("オフ"),
-        PlaceSetting::MinConfidence(_) | PlaceSetting::Model(_) => None,
-    };
-    match (language, in_japanese) {
-        (Language::Ja, Some(word)) => word.to_owned(),
-        (Language::En, _) | (Language::Ja, None) => value.to_string(),
-    }
+/// The words that stand for a value of the config in commands. The first one for each value is shown in Japanese.
+pub const VALUE_WORDS: [(&str, &str); 13] = [
+    ("日本語", "ja"),
+    ("japanese", "ja"),
+    ("英語", "en"),
+    ("english", "en"),
+    ("自動", "auto"),
+    ("オン", "on"),
+    ("有効", "on"),
+    ("オフ", "off"),
+    ("無効", "off"),
+    ("なし", "off"),
+    ("人間らしく", "human"),
+    ("人のように", "human"),
+    ("すぐ", "plain"),
+];
+
+/// The name of a setting.
+pub fn setting(language: Language, kind: SettingKind) -> &'static str {
+    let (english, japanese, _) = words(kind);
+    pick(language, english, japanese)
+}
+
+/// The words for a setting in commands.
+pub fn command_words(kind: SettingKind) -> &'static [&'static str] {
+    words(kind).2
 }
 
 /// The word for a setting in commands.
 pub fn command_word(language: Language, kind: SettingKind) -> &'static str {
-    match kind {
-        SettingKind::Language => pick(language, "language", "言語"),
-        SettingKind::MinConfidence => pick(language, "confidence", "確信度"),
-        SettingKind::Timing => pick(language, "timing", "タイミング"),
-        SettingKind::Announce => pick(language, "announce", "あいさつ"),
-        SettingKind::Tools => pick(language, "tools", "ツール"),
-        SettingKind::Memory => pick(language, "memory", "記憶"),
-        SettingKind::Model => pick(language, "model", "モデル"),
+    let words = command_words(kind);
+    pick(language, words[0], words[1])
+}
+
+/// A value, as users say it in a command.
+pub fn shown_value(language: Language, value: &PlaceSetting) -> String {
+    let written = value.to_string();
+    let is_name = matches!(value, PlaceSetting::Model(_))
+        || matches!(value, PlaceSetting::Tools(ToolRule::Only(names)) if !names.is_empty());
+    let shown = VALUE_WORDS.iter().find(|(_, value)| *value == written);
+    match shown.filter(|_| language == Language::Ja && !is_name) {
+        Some((word, _)) => (*word).to_owned(),
+        None => written,
     }
 }

@@ -1,7 +1,8 @@
 //! The settings that are tried on a channel, and those in force there.
 
 use aizuchi_config::Config;
-use aizuchi_config::channels::{ChannelConfig, ChannelKey};
+use aizuchi_config::channels::ChannelKey;
+use aizuchi_config::overrides::ChannelConfig;
 use aizuchi_config::response::JudgeGate;
 use aizuchi_config::values::{QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use aizuchi_model::chat::local::workspace_id;

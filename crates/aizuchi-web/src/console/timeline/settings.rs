@@ -106,16 +106,10 @@ impl SettingsRenderer<'_> {
     }
 
     fn choices(&self, kind: SettingKind) -> Vec<String> {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        match kind {
-            SettingKind::Language => owned(&["en", "ja", "auto"]),
-            SettingKind::Timing => owned(&["human", "plain"]),
-            SettingKind::Announce | SettingKind::Memory => owned(&["on", "off"]),
-            SettingKind::Model => {
-                self.rulebook.model_choices.iter().map(ToString::to_string).collect()
-            }
-            SettingKind::MinConfidence | SettingKind::Tools => Vec::new(),
+        if kind == SettingKind::Model {
+            return self.rulebook.model_choices.iter().map(ToString::to_string).collect();
         }
+        kind.choices().unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 
     /// Returns the names of the users whose orders apply in the workspace.
@@ -158,7 +152,7 @@ impl SettingsRenderer<'_> {
                 set_in: self.set_in(kind),
             }
         };
-        Ok(SettingKind::ALL.into_iter().map(row).collect())
+        Ok(SettingKind::all().map(row).collect())
     }
 
     fn set_in(&self, kind: SettingKind) -> Vec<SettingPlace> {
@@ -209,18 +203,13 @@ impl SettingsRenderer<'_> {
                 choices.push(ThreadChoice { id, label });
             }
         }
-        let kinds = SettingKind::ALL.into_iter().filter(|kind| kind.is_of_threads());
+        let kinds = SettingKind::all().filter(|kind| kind.is_of_threads());
         let kinds = kinds.filter(|kind| self.may_change(*kind)).map(|kind| KindChoice {
             name: kind.name(),
             word: texts::settings::command_word(self.language, kind),
-            hint: match kind {
-                SettingKind::MinConfidence => "0–1".to_owned(),
-                SettingKind::Tools => "on, off, …".to_owned(),
-                SettingKind::Language
-                | SettingKind::Timing
-                | SettingKind::Announce
-                | SettingKind::Memory
-                | SettingKind::Model => self.choices(kind).join(", "),
+            hint: match kind.choices() {
+                Ok(_) => self.choices(kind).join(", "),
+                Err(hint) => hint.to_owned(),
             },
         });
         Ok(SettingsOfThreads { threads, choices, kinds: kinds.collect() })
@@ -236,7 +225,7 @@ impl SettingsRenderer<'_> {
         let place = Place { thread: Some(thread), ..channel };
         let here = SettingScope::Thread(self.channel.id.clone(), thread.clone());
         let mut rows = Vec::new();
-        for kind in SettingKind::ALL.into_iter().filter(|kind| kind.is_of_threads()) {
+        for kind in SettingKind::all().filter(|kind| kind.is_of_threads()) {
             let row = |value: String, source: String, by: Option<String>| ThreadSettingRow {
                 name: kind.name(),
                 word: texts::settings::command_word(language, kind),
