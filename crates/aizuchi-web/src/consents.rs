@@ -9,6 +9,7 @@ use aizuchi_model::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
 };
 use aizuchi_model::memory::asker::named;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ConsentQuery;
@@ -23,7 +24,6 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
 use crate::deciders::{hide_decider, require_decider, visibilities};
-use crate::refusal::body_format::BodyFormat;
 use crate::workspaces::{self, FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, views};
 
@@ -98,7 +98,8 @@ pub async fn post(
 ) -> Result<StatusCode, ApiProblem> {
     let gone = |_| StoreError::Refused(RefusalReason::ConsentGone);
     let Path(id) = id.map_err(gone)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Call))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_call))?;
     let choice = match body.choice {
         CallAction::AllowOnce => ConsentChoice::AllowOnce,
         CallAction::Refuse => ConsentChoice::Refuse,

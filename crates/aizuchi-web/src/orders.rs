@@ -6,6 +6,7 @@ use aizuchi_actions::STOP_DURATION;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::controls::ConsentChange;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::limits::MAX_MUTE_MINUTES;
@@ -22,7 +23,6 @@ use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -189,7 +189,8 @@ pub async fn mute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<MuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mute))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_mute))?;
     let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -207,7 +208,8 @@ pub async fn unmute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<UnmuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Unmute))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_unmute))?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
 }
 
@@ -224,7 +226,8 @@ pub async fn stop(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<StopBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Stop))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_stop))?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
 }
 
@@ -244,7 +247,8 @@ pub async fn set_mode(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<ModeBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mode))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_mode))?;
     let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -275,7 +279,8 @@ pub async fn opt_out(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<OptOutBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::OptOut))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_opt_out))?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
     ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
 }

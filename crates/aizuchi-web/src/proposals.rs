@@ -11,6 +11,7 @@ use aizuchi_model::decision::proposal::{
 };
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::split::split;
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::parse_text;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
@@ -25,7 +26,6 @@ use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
 use crate::deciders::{hide_decider, require_decider, visibilities};
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::trust::TrustOfferView;
 use crate::workspaces::{FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
@@ -140,7 +140,8 @@ pub async fn post(
     body: Result<Json<ProposalBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Proposal))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_proposal))?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     let wish = ProposalRequest { action: body.choice, text: body.text };
     decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;

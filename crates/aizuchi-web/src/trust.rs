@@ -7,6 +7,7 @@ use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::refusal_reason::RefusalReason;
@@ -20,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
 use crate::deciders::{require_decider, visibilities};
-use crate::refusal::body_format::BodyFormat;
 use crate::{ApiProblem, Web, views, workspaces};
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
@@ -97,7 +97,8 @@ pub async fn post(
     body: Result<Json<TrustBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| gone())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Trust))?;
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_trust))?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     answer(&web, &visitor.access, workspace, TrustOfferId(id), body.choice).await?;
     Ok(StatusCode::NO_CONTENT)
