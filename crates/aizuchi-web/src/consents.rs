@@ -1,9 +1,9 @@
 //! Calls of tools that may write: they are listed, and allowed or refused by visitors who may read the channel.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
-use crate::deciders::{hide_decider, require_decider, visibilities};
+use crate::deciders::{ChannelReader, hide_decider, require_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, views};
 
@@ -158,18 +158,13 @@ pub async fn read(
         let older = older.map(|consent| consent.at(now));
         consents.extend(older.filter(|consent| consent.state == ConsentState::Open));
     }
-    let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
+    let mut reader = ChannelReader::new(web, access);
     let mut shown: BTreeMap<WorkspaceId, Vec<Consent>> = BTreeMap::new();
     for consent in &mut consents {
         consent.answer = None;
         hide_decider(access, &mut consent.decided);
         let ConversationId { workspace, channel, .. } = &consent.conversation;
-        if !known.contains_key(workspace) {
-            known.insert(workspace.clone(), visibilities(web, workspace).await?);
-        }
-        let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
-        let may_read =
-            access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private));
+        let may_read = reader.may_read(workspace, channel).await?;
         if consent.state == ConsentState::Open && may_read {
             shown.entry(workspace.clone()).or_default().push(consent.clone());
         } else {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::refusals;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
-use crate::deciders::{require_decider, visibilities};
+use crate::deciders::{ChannelReader, require_decider};
 use crate::{ApiProblem, Web, views, workspaces};
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
@@ -66,19 +66,14 @@ pub async fn open(
     access: &Access,
     known: &[WorkspaceId],
 ) -> Result<Vec<TrustOffer>, ApiProblem> {
-    let mut open = Vec::new();
+    let (mut open, mut reader) = (Vec::new(), ChannelReader::new(web, access));
     for workspace in known {
-        let mut offers = web.archive.trust_offers(workspace).await?;
-        offers.retain(|offer| is_open(web, offer));
-        if offers.is_empty() {
-            continue;
+        let offers = web.archive.trust_offers(workspace).await?.into_iter();
+        for offer in offers.filter(|offer| is_open(web, offer)) {
+            if reader.may_read(workspace, &offer.channel).await? {
+                open.push(offer);
+            }
         }
-        let known = visibilities(web, workspace).await?;
-        let may_read = |channel: &ChannelId| {
-            let visibility = known.get(channel).copied().unwrap_or(Visibility::Private);
-            access.may_read(workspace, visibility)
-        };
-        open.extend(offers.into_iter().filter(|offer| may_read(&offer.channel)));
     }
     Ok(open)
 }
