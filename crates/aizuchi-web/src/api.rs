@@ -381,7 +381,8 @@ pub async fn decision_page(
     Ok((decisions, older))
 }
 
-async fn known_channel(
+/// Returns a channel, which has to exist.
+pub(super) async fn known_channel(
     web: &Web,
     workspace: &WorkspaceId,
     channel: String,

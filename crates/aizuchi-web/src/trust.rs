@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;
@@ -21,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Access, Visitor};
 use crate::api::invalid_body;
 use crate::deciders::{ChannelReader, require_decider};
-use crate::{ApiProblem, Web, views, workspaces};
+use crate::{ApiProblem, Web, orders, views, workspaces};
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
 #[derive(Serialize, JsonSchema)]
@@ -124,11 +123,8 @@ pub async fn answer(
         return Err(gone().into());
     }
     let by = access.signature();
-    if offer.workspace == workspace_id() {
-        return Ok(web.room.answer_trust(&offer, choice, by).await?);
-    }
     let order = Order::answer_trust(&offer, choice, by.clone());
-    Ok(web.inbox.apply_order(order.signed(by)).await?)
+    Ok(orders::apply(web, &offer.workspace, order, by).await?)
 }
 
 fn gone() -> StoreError {
