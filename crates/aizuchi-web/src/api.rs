@@ -248,8 +248,7 @@ pub async fn add_channel(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<AddedChannelView>), ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_name))?;
+    let body = json(body, refusals::format_of_name)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_channel(&body.name).await;
     let channel = added.map_err(Refusal::Room)?;
@@ -290,8 +289,7 @@ pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<ListedUser>), ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_name))?;
+    let body = json(body, refusals::format_of_name)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(Refusal::Room)?;
@@ -394,12 +392,17 @@ pub(super) async fn known_channel(
     workspaces::channel(web, workspace, &channel).await
 }
 
-pub(super) fn invalid_body(rejection: &JsonRejection, format: BodyFormat) -> ApiProblem {
-    let refusal = match rejection.status() {
+/// Returns the body of a request, or says which format it should have.
+pub(super) fn json<T>(
+    sent: Result<Json<T>, JsonRejection>,
+    format: BodyFormat,
+) -> Result<T, ApiProblem> {
+    let refusal = |rejection: JsonRejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge,
         StatusCode::UNSUPPORTED_MEDIA_TYPE => Refusal::NotJson,
         StatusCode::BAD_REQUEST => Refusal::BrokenBody(format),
         _ => Refusal::WrongBody(format),
     };
-    refusal.into()
+    let Json(body) = sent.map_err(refusal)?;
+    Ok(body)
 }

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::deciders::{ChannelReader, hide_decider, require_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, views};
@@ -98,8 +98,7 @@ pub async fn post(
 ) -> Result<StatusCode, ApiProblem> {
     let gone = |_| StoreError::Refused(RefusalReason::ConsentGone);
     let Path(id) = id.map_err(gone)?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_call))?;
+    let body = json(body, refusals::format_of_call)?;
     let choice = match body.choice {
         CallAction::AllowOnce => ConsentChoice::AllowOnce,
         CallAction::Refuse => ConsentChoice::Refuse,

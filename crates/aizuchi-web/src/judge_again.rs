@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::shadow::Cap;
@@ -203,8 +203,7 @@ pub async fn judge(
     body: Result<Json<JudgeBody>, JsonRejection>,
 ) -> ApiResult<JudgedAgainAnswer> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_judge))?;
+    let body = json(body, refusals::format_of_judge)?;
     let cap = body.cap.map(Cap::new).transpose()?;
     let access = &visitor.access;
     shadow::require_orders(access)?;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, decision, workspaces};
 
@@ -36,8 +36,7 @@ pub async fn mark(
     body: Result<Json<MarkBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_mark))?;
+    let body = json(body, refusals::format_of_mark)?;
     put(&web, &visitor.access, body.workspace.as_deref(), DecisionId(id), body.mark).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::access::Visitor;
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::auth::is_direct;
 use crate::language::PageLanguage;
 use crate::peer::Client;
@@ -147,8 +147,7 @@ pub async fn choose(
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
         return Err(Refusal::OnlyAdminChoosesModels.into());
     }
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_choice))?;
+    let body = json(body, refusals::format_of_choice)?;
     let choice = body.choice().ok_or(Refusal::WrongBody(refusals::format_of_choice))?;
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());

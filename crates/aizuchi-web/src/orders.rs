@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Access, Visitor};
-use crate::api::{invalid_body, known_channel};
+use crate::api::{json, known_channel};
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
 use crate::views::SpendingView;
@@ -158,8 +158,7 @@ pub async fn mute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<MuteBody>,
 ) -> OrderResult {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_mute))?;
+    let body = json(body, refusals::format_of_mute)?;
     let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -177,8 +176,7 @@ pub async fn unmute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<UnmuteBody>,
 ) -> OrderResult {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_unmute))?;
+    let body = json(body, refusals::format_of_unmute)?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
 }
 
@@ -195,8 +193,7 @@ pub async fn stop(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<StopBody>,
 ) -> OrderResult {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_stop))?;
+    let body = json(body, refusals::format_of_stop)?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
 }
 
@@ -216,8 +213,7 @@ pub async fn set_mode(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<ModeBody>,
 ) -> OrderResult {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_mode))?;
+    let body = json(body, refusals::format_of_mode)?;
     let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -248,8 +244,7 @@ pub async fn opt_out(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<OptOutBody>,
 ) -> OrderResult {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_opt_out))?;
+    let body = json(body, refusals::format_of_opt_out)?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
     ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
 }

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
@@ -133,8 +133,7 @@ pub async fn change(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<SettingBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_setting))?;
+    let body = json(body, refusals::format_of_setting)?;
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
     let change = parse(&body.setting, body.value.as_deref());
     let change = change.ok_or(Refusal::WrongBody(refusals::format_of_setting))?;

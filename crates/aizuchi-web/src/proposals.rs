@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::deciders::{ChannelReader, hide_decider, require_decider};
 use crate::refusal::Refusal;
 use crate::trust::TrustOfferView;
@@ -140,8 +140,7 @@ pub async fn post(
     body: Result<Json<ProposalBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_proposal))?;
+    let body = json(body, refusals::format_of_proposal)?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     let wish = ProposalRequest { action: body.choice, text: body.text };
     decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;

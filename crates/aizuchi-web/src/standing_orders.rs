@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
 use crate::workspaces::{Shown, WorkspaceParameter};
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -169,8 +169,7 @@ pub async fn give(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<StandingOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_standing_order))?;
+    let body = json(body, refusals::format_of_standing_order)?;
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
     let (text, draft) = (body.text, body.draft);
     let change = match (body.number, body.channel, body.thread) {

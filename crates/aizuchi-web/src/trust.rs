@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::deciders::{ChannelReader, require_decider};
 use crate::{ApiProblem, Web, orders, views, workspaces};
 
@@ -91,8 +91,7 @@ pub async fn post(
     body: Result<Json<TrustBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| gone())?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_trust))?;
+    let body = json(body, refusals::format_of_trust)?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     answer(&web, &visitor.access, workspace, TrustOfferId(id), body.choice).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::api::{
-    MessagePage, PAGE, decisions_about, invalid_body, known_channel, message_page, message_views,
+    MessagePage, PAGE, decisions_about, json, known_channel, message_page, message_views,
 };
 use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{MarkedDecisionView, MessageView};
@@ -128,8 +128,7 @@ pub async fn post_message(
     State(web): State<Arc<Web>>,
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<WrittenAnswer>), ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_message(&rejection, refusals::format_of_message))?;
+    let body = message_json(body, refusals::format_of_message)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let message = LocalMessage {
         id: body.id,
@@ -159,8 +158,7 @@ pub async fn edit(
     body: Result<Json<EditBody>, JsonRejection>,
 ) -> ApiResult<WrittenAnswer> {
     let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_message(&rejection, refusals::format_of_edit))?;
+    let body = message_json(body, refusals::format_of_edit)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
@@ -207,8 +205,7 @@ pub async fn react(
     State(web): State<Arc<Web>>,
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_reaction))?;
+    let body = json(body, refusals::format_of_reaction)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
@@ -251,9 +248,14 @@ async fn message_range(
 }
 
 /// Only a message says how large it may be.
-fn invalid_message(rejection: &JsonRejection, format: BodyFormat) -> ApiProblem {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Refusal::MessageTooLarge.into(),
-        _ => invalid_body(rejection, format),
+fn message_json<T>(
+    sent: Result<Json<T>, JsonRejection>,
+    format: BodyFormat,
+) -> Result<T, ApiProblem> {
+    match sent {
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(Refusal::MessageTooLarge.into())
+        }
+        sent => json(sent, format),
     }
 }

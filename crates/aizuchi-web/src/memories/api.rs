@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::memories::{
     CurrentMemories, KeyFields, MemoryOrder, carry_out, change_memo, entry_id, journal_page,
     may_read, parse_edit, read, read_memos, revert_memo,
@@ -279,8 +279,7 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<MemoryOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_memory_order))?;
+    let body = json(body, refusals::format_of_memory_order)?;
     let MemoryOrderBody {
         workspace,
         scope,
@@ -325,8 +324,7 @@ pub async fn put_memo(
     body: Result<Json<MemoBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(no_memo)?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_memo))?;
+    let body = json(body, refusals::format_of_memo)?;
     let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
     let workspace = body.workspace.as_deref();
     change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;
@@ -350,8 +348,7 @@ pub async fn post_memo_revert(
     body: Result<Json<MemoRevertBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(no_memo)?;
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, refusals::format_of_revert))?;
+    let body = json(body, refusals::format_of_revert)?;
     let (id, to) = (MemoryId(id), MemoryId(body.to));
     revert_memo(&web, &visitor.access, body.workspace.as_deref(), id, to).await?;
     Ok(StatusCode::NO_CONTENT)
