@@ -14,7 +14,7 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
 use aizuchi_past::replay::history::ChannelSource;
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
-use aizuchi_past::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
+use aizuchi_past::replay::judge::model::{AskMode, CallBudget, CallCounts, ModelJudge};
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_past::report::cost::PricedModel;
@@ -279,10 +279,12 @@ impl PreparedModel {
         settings: &ReplaySettings,
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<()> {
-        let (llm, parameters) = (self.llm.clone(), self.parameters.clone());
-        let (cache, limits) = (self.cache.clone(), self.limits.clone());
-        let dry = ModelJudge::dry(llm.clone(), parameters.clone(), cache.clone(), limits.clone());
-        let dry = Arc::new(dry);
+        let judge = |mode| {
+            let (llm, parameters) = (self.llm.clone(), self.parameters.clone());
+            let (cache, limits) = (self.cache.clone(), self.limits.clone());
+            Arc::new(ModelJudge::new(llm, parameters, cache, limits, mode))
+        };
+        let dry = judge(AskMode::Dry);
         for policy in policies {
             let replay = Replay::new(policy, *settings)?.judged_by(dry.clone()).on_threads(1);
             replay.run(channels, None, &mut |_, channel, _| {
@@ -296,8 +298,7 @@ impl PreparedModel {
         if estimate.calls > 0 && is_terminal && !self.skips_question {
             anyhow::ensure!(is_agreed()?, "nothing was asked");
         }
-        let runtime = self.runtime.handle().clone();
-        self.judge = Some(Arc::new(ModelJudge::live(llm, parameters, cache, limits, runtime)));
+        self.judge = Some(judge(AskMode::Live(self.runtime.handle().clone())));
         Ok(())
     }
 

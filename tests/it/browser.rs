@@ -21,7 +21,6 @@ mod modes;
 pub mod narrow;
 mod operator;
 mod process;
-mod proposals;
 mod reactions;
 mod signed_out;
 mod stand_in;

@@ -11,7 +11,7 @@ use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Runner;
 use aizuchi_config::Config;
 use aizuchi_model::chat::local::{self, workspace_id};
-use aizuchi_model::chat::{MessageId, Visibility};
+use aizuchi_model::chat::{MessageId, Role, Visibility};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionResult};
@@ -26,6 +26,7 @@ use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::upload::UploadSettings;
 use aizuchi_store::Store;
 use aizuchi_store::archive::Archive;
+use aizuchi_store::order::Order;
 use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_store::volatile::VolatileStore;
 use futures_executor::LocalPool;
@@ -242,7 +243,9 @@ fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
 #[test]
 fn captions_tell_what_was_decided_and_not_what_the_script_means_to_show() {
     let mut program = DemoProgram::new("");
-    program.pool.run_until(program.room.mute(None, None, "")).unwrap();
+    let (workspace, until, by) = (workspace_id(), Timestamp::MAX, Role::Admin);
+    let mute = Order::Mute { workspace, channel: None, until, by };
+    program.pool.run_until(program.room.apply_order(mute, "".into())).unwrap();
     let play = program.play();
     let outcomes = program.outcomes(&play);
     assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", program.messages());

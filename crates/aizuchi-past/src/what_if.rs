@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::replay::history::History;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::ledger::LedgerJudge;
-use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
+use crate::replay::judge::model::{AskMode, CallBudget, CallCounts, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
@@ -131,10 +131,8 @@ impl WhatIf {
 impl ShadowModel {
     pub fn judge(&self) -> ModelJudge {
         let Self { llm, parameters, cache, limits, runtime } = self.clone();
-        match runtime {
-            Some(runtime) => ModelJudge::live(llm, parameters, cache, limits, runtime),
-            None => ModelJudge::pricing(llm, parameters, cache, limits),
-        }
+        let mode = runtime.map_or(AskMode::Never, AskMode::Live);
+        ModelJudge::new(llm, parameters, cache, limits, mode)
     }
 }
 

@@ -277,7 +277,8 @@ impl LocalRoom {
         Ok((existing.message.id.clone(), existing.message.at))
     }
 
-    fn parse_name(&self, name: &str) -> Result<Arc<str>, LocalRoomError> {
+    /// Returns the id of the user with this name, who need not have written anything yet.
+    pub fn parse_name(&self, name: &str) -> Result<Arc<str>, LocalRoomError> {
         let name = name.trim();
         let is_bad = name.is_empty()
             || name.chars().count() > MAX_NAME_LENGTH

@@ -86,6 +86,17 @@ pub struct VolatileStore {
     state: Mutex<VolatileState>,
     revisions: watch::Sender<u64>,
     erasures: watch::Sender<u64>,
+    /// Sees the steps of conversations pass, e.g. to record a replay.
+    pub observer: Option<Box<dyn Fn(Observed<'_>) + Send + Sync>>,
+}
+
+/// What passes between a store and its agent.
+pub enum Observed<'a> {
+    Claimed(&'a [Claim]),
+    /// What a step is decided on.
+    Read(&'a ConversationId, &'a mut Context),
+    /// Before it is stored.
+    Completing(&'a Claim, &'a Outcome),
 }
 
 impl VolatileStore {
@@ -104,7 +115,7 @@ impl VolatileStore {
     pub fn with_installation(installation: &str) -> Self {
         let state = VolatileState { installation: installation.into(), ..VolatileState::default() };
         let (revisions, erasures) = (watch::Sender::new(0), watch::Sender::new(0));
-        Self { state: Mutex::new(state), revisions, erasures }
+        Self { state: Mutex::new(state), revisions, erasures, observer: None }
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut VolatileState) -> T) -> T {
@@ -133,6 +144,12 @@ impl VolatileStore {
 
     fn lock(&self) -> MutexGuard<'_, VolatileState> {
         self.state.lock()
+    }
+
+    fn observe(&self, observed: Observed<'_>) {
+        if let Some(observer) = &self.observer {
+            observer(observed);
+        }
     }
 }
 
@@ -217,11 +234,13 @@ impl Store for VolatileStore {
             return Ok(Vec::new());
         }
         state.revision += 1;
-        let claims = ready
+        let claims: Vec<Claim> = ready
             .iter()
             .filter_map(|(_, conversation)| state.claim_step(conversation, now, lease))
             .collect();
         self.revisions.send_replace(state.revision);
+        drop(state);
+        self.observe(Observed::Claimed(&claims));
         Ok(claims)
     }
 
@@ -252,6 +271,7 @@ impl Store for VolatileStore {
         outcome: Outcome,
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
+        self.observe(Observed::Completing(claim, &outcome));
         if !outcome.memo_changes.is_empty() {
             return Err(refuse_memos());
         }
@@ -333,7 +353,9 @@ impl Store for VolatileStore {
         conversation: &ConversationId,
         window: &ContextWindow,
     ) -> Result<Context, StoreError> {
-        Ok(self.lock().context(conversation, window))
+        let mut context = self.lock().context(conversation, window);
+        self.observe(Observed::Read(conversation, &mut context));
+        Ok(context)
     }
 
     async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use aizuchi_config::http::AccessRole;
 use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::chat::{Visibility, WorkspaceId};
+use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use aizuchi_store::stored_message::StoredMessage;
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +91,22 @@ impl Access {
     /// Whether they may learn the name of a channel.
     pub fn may_name(&self, visibility: Visibility) -> bool {
         visibility == Visibility::Public || self.is_admin()
+    }
+
+    /// Returns the name of a channel as they may know it, or its id.
+    pub fn name_of(&self, channel: &Channel) -> String {
+        match self.may_name(channel.visibility) {
+            true => channel.name.to_string(),
+            false => channel.id.to_string(),
+        }
+    }
+
+    /// Says why text is hidden from them.
+    pub fn withheld(&self, language: Language) -> &'static str {
+        match self {
+            Access::ThisMachine => texts::console::withheld_here(language),
+            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
+        }
     }
 
     pub fn role(&self) -> Option<AccessRole> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
 use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::controls::ChannelControls;
 use aizuchi_store::query::{
     DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
@@ -20,8 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
+use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{AddedChannelView, ChannelView, ListedUser, MarkedDecisionView, MessageView};
 use crate::workspaces::{Shown, WorkspaceParameter};
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -248,7 +248,7 @@ pub async fn add_channel(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<AddedChannelView>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Name))?;
+    let body = json(body, refusals::format_of_name)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_channel(&body.name).await;
     let channel = added.map_err(Refusal::Room)?;
@@ -289,7 +289,7 @@ pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<ListedUser>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Name))?;
+    let body = json(body, refusals::format_of_name)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(Refusal::Room)?;
@@ -379,7 +379,8 @@ pub async fn decision_page(
     Ok((decisions, older))
 }
 
-async fn known_channel(
+/// Returns a channel, which has to exist.
+pub(super) async fn known_channel(
     web: &Web,
     workspace: &WorkspaceId,
     channel: String,
@@ -391,12 +392,17 @@ async fn known_channel(
     workspaces::channel(web, workspace, &channel).await
 }
 
-pub(super) fn invalid_body(rejection: &JsonRejection, format: BodyFormat) -> ApiProblem {
-    let refusal = match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(format),
+/// Returns the body of a request, or says which format it should have.
+pub(super) fn json<T>(
+    sent: Result<Json<T>, JsonRejection>,
+    format: BodyFormat,
+) -> Result<T, ApiProblem> {
+    let refusal = |rejection: JsonRejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge,
         StatusCode::UNSUPPORTED_MEDIA_TYPE => Refusal::NotJson,
         StatusCode::BAD_REQUEST => Refusal::BrokenBody(format),
         _ => Refusal::WrongBody(format),
     };
-    refusal.into()
+    let Json(body) = sent.map_err(refusal)?;
+    Ok(body)
 }

@@ -7,7 +7,7 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts::api as texts;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::api::messages::{
@@ -101,30 +101,6 @@ impl ApiTopic {
 }
 
 impl Endpoint {
-    fn new(
-        (method, path): (&'static str, &'static str),
-        (id, topic): (&'static str, ApiTopic),
-        summary: TextIn,
-        route: MethodRouter<Arc<Web>>,
-    ) -> Self {
-        let (query, body, answer) = (None, None, None);
-        let (takes_file, answers_file) = (false, false);
-        Self {
-            method,
-            path,
-            id,
-            topic,
-            summary,
-            query,
-            body,
-            status: 204,
-            answer,
-            takes_file,
-            answers_file,
-            route,
-        }
-    }
-
     fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(T::json_schema), ..self }
     }
@@ -142,11 +118,11 @@ impl Endpoint {
     }
 
     fn answers<T: JsonSchema>(self) -> Self {
-        self.answers_with::<T>(200)
+        Self { status: 200, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    fn answers_with<T: JsonSchema>(self, status: u16) -> Self {
-        Self { status, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    fn creates<T: JsonSchema>(self) -> Self {
+        Self { status: 201, ..self.answers::<T>() }
     }
 
     /// Limits request bodies to this many bytes.
@@ -155,452 +131,146 @@ impl Endpoint {
     }
 }
 
+/// Lists endpoints by topic: method, path, name, summary and handler, then what it takes and answers.
+macro_rules! endpoints {
+    ($($topic:ident {$(
+        $method:ident $path:literal $id:literal $summary:ident => $($handler:ident)::+
+        $(, $part:ident $(<$type:ty>)? $(($argument:expr))?)*;
+    )*})*) => {
+        /// Returns all endpoints, by topic.
+        pub fn endpoints() -> Vec<Endpoint> {
+            vec![$($(
+                Endpoint {
+                    method: stringify!($method),
+                    path: $path,
+                    id: $id,
+                    topic: ApiTopic::$topic,
+                    summary: texts::$summary,
+                    query: None,
+                    body: None,
+                    status: 204,
+                    answer: None,
+                    takes_file: false,
+                    answers_file: false,
+                    route: on(MethodFilter::$method, $($handler)::+),
+                }
+                $(.$part$(::<$type>)?($($argument)?))*,
+            )*)*]
+        }
+    };
+}
+
+endpoints! {
+    Messages {
+        GET "/api/messages" "listMessages" list_messages => api::messages::messages,
+            query<MessagesQuery>, answers<MessagesAnswer>;
+        POST "/api/messages" "postMessage" post_message => api::messages::post_message,
+            body<PostBody>, creates<WrittenAnswer>;
+        PATCH "/api/messages/{id}" "editMessage" edit_message => api::messages::edit,
+            body<EditBody>, answers<WrittenAnswer>;
+        DELETE "/api/messages/{id}" "deleteMessage" delete_message => api::messages::delete,
+            query<DeleteQuery>, answers<DeletedAnswer>;
+        POST "/api/reactions" "changeReaction" change_reaction => api::messages::react, body<ReactBody>;
+        POST "/api/files" "uploadFile" upload_file => files::upload,
+            query<UploadQuery>, takes_file, creates<UploadedAnswer>;
+        DELETE "/api/files/{id}" "removeFile" remove_file => files::remove, query<WorkspaceQuery>;
+        GET "/api/files/{id}" "getFile" get_file => files::download, query<FileQuery>, answers_file;
+    }
+    Channels {
+        GET "/api/workspaces" "listWorkspaces" list_workspaces => workspaces::workspaces,
+            query<WorkspaceFilter>, answers<WorkspacesAnswer>;
+        GET "/api/channels" "listChannels" list_channels => api::channels,
+            query<WorkspaceQuery>, answers<ChannelsAnswer>;
+        POST "/api/channels" "addChannel" add_channel => api::add_channel,
+            body<NameBody>, creates<AddedChannelView>;
+        GET "/api/people" "listPeople" list_people => api::users,
+            query<WorkspaceQuery>, answers<UsersAnswer>;
+        POST "/api/people" "addPerson" add_person => api::add_user, body<NameBody>, creates<ListedUser>;
+        GET "/api/room" "getRoom" get_room => api::room, query<WorkspaceQuery>, answers<RoomAnswer>;
+    }
+    Orders {
+        POST "/api/mute" "mute" mute => orders::mute, body<MuteBody>;
+        POST "/api/unmute" "unmute" unmute => orders::unmute, body<UnmuteBody>;
+        POST "/api/stop" "stop" stop => orders::stop, body<StopBody>;
+        POST "/api/mode" "setMode" set_mode => orders::set_mode, body<ModeBody>;
+        POST "/api/opt-out" "optOut" opt_out => orders::opt_out, body<OptOutBody>;
+        GET "/api/opt-outs" "listOptOuts" list_opt_outs => order_journal::opt_outs,
+            query<WorkspaceQuery>, answers<OptOutsAnswer>;
+        GET "/api/standing-orders" "listStandingOrders" list_standing_orders => standing_orders::list,
+            query<StandingOrdersQuery>, answers<StandingOrdersAnswer>;
+        POST "/api/standing-orders" "giveStandingOrder" give_standing_order => standing_orders::give,
+            body<StandingOrderBody>;
+        POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => standing_orders::keep,
+            query<WorkspaceQuery>;
+        DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => standing_orders::drop,
+            query<WorkspaceQuery>;
+        GET "/api/settings" "listSettings" list_settings => place_settings::list,
+            query<SettingsQuery>, answers<SettingsAnswer>;
+        POST "/api/settings" "changeSetting" change_setting => place_settings::change,
+            body<SettingBody>;
+        GET "/api/orders" "listOrders" list_orders => order_journal::list,
+            query<OrdersQuery>, answers<OrdersAnswer>;
+    }
+    Ledger {
+        GET "/api/decisions" "listDecisions" list_decisions => api::decisions,
+            query<DecisionsQuery>, answers<DecisionsAnswer>;
+        POST "/api/decisions/{id}/mark" "markDecision" mark_decision => marks::mark, body<MarkBody>;
+        POST "/api/decisions/{id}/judge" "judgeAgain" judge_again => judge_again::judge,
+            body<JudgeBody>, answers<JudgedAgainAnswer>;
+        GET "/api/proposals" "listProposals" list_proposals => proposals::list,
+            query<WorkspaceFilter>, answers<ProposalsAnswer>;
+        POST "/api/proposals/{id}" "decideProposal" decide_proposal => proposals::post,
+            body<ProposalBody>, within(MAX_TEXT_BYTES);
+        POST "/api/trust-offers/{id}" "answerTrust" answer_trust => trust::post, body<TrustBody>;
+        GET "/api/calls" "listCalls" list_calls => consents::list,
+            query<WorkspaceFilter>, answers<CallsAnswer>;
+        POST "/api/calls/{id}" "decideCall" decide_call => consents::post, body<CallBody>;
+        GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
+            query<DeadLetterParameters>, answers<DeadLettersAnswer>;
+        POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => dead_letters::retry,
+            query<WorkspaceFilter>;
+        DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => dead_letters::drop,
+            query<WorkspaceFilter>;
+    }
+    Memory {
+        GET "/api/memories" "listMemories" list_memories => memories::api::list,
+            query<MemoriesQuery>, answers<MemoriesAnswer>;
+        POST "/api/memories" "changeMemory" change_memory => memories::api::order,
+            body<MemoryOrderBody>, within(MAX_TEXT_BYTES);
+        GET "/api/memory-changes" "listMemoryChanges" list_memory_changes => memories::api::journal,
+            query<MemoriesQuery>, answers<ChangesAnswer>;
+        PUT "/api/memos/{id}" "changeMemo" change_memo => memories::api::put_memo,
+            body<MemoBody>, within(MAX_TEXT_BYTES);
+        POST "/api/memos/{id}/revert" "revertMemo" revert_memo => memories::api::post_memo_revert,
+            body<MemoRevertBody>;
+        DELETE "/api/memos/{id}" "removeMemo" remove_memo => memories::api::delete_memo,
+            query<MemoriesQuery>;
+    }
+    Program {
+        GET "/api/status" "getStatus" get_status => console::api::status,
+            query<WorkspaceFilter>, answers<StatusAnswer>;
+        GET "/api/health" "getHealth" get_health => console::api::health,
+            query<WorkspaceFilter>, answers<HealthAnswer>;
+        GET "/api/spending" "getSpending" get_spending => orders::spending,
+            query<WorkspaceQuery>, answers<SpendingView>;
+        GET "/api/figures" "getFigures" get_figures => figures::answer::figures,
+            query<FiguresQuery>, answers<FiguresAnswer>;
+        GET "/api/private-reads" "listPrivateReads" list_private_reads => private_reads::list,
+            query<ReadsQuery>, answers<PrivateReadsAnswer>;
+        GET "/api/models" "getModels" get_models => models::models,
+            query<WorkspaceFilter>, answers<ModelsAnswer>;
+        POST "/api/models" "chooseModel" choose_model => models::choose,
+            body<ChoiceBody>, answers<ModelsAnswer>, within(MAX_FORM_BYTES);
+        POST "/api/models/look" "lookForModels" look_for_models => models::look, answers<ModelsAnswer>;
+        POST "/api/demo" "startDemo" start_demo => demo::start,
+            query<WorkspaceQuery>, answers<demo::DemoView>;
+        DELETE "/api/demo" "endDemo" end_demo => demo::skip, query<WorkspaceQuery>;
+    }
+}
+
 pub fn router() -> Router<Arc<Web>> {
     let endpoints = endpoints().into_iter();
     endpoints.fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.route))
-}
-
-/// Returns all endpoints, by topic.
-pub fn endpoints() -> Vec<Endpoint> {
-    [messages(), channels(), what_holds(), ledger(), memory(), program()]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-fn messages() -> Vec<Endpoint> {
-    let topic = ApiTopic::Messages;
-    vec![
-        Endpoint::new(
-            ("GET", "/api/messages"),
-            ("listMessages", topic),
-            texts::list_messages,
-            get(api::messages::messages),
-        )
-        .query::<MessagesQuery>()
-        .answers::<MessagesAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/messages"),
-            ("postMessage", topic),
-            texts::post_message,
-            post(api::messages::post_message),
-        )
-        .body::<PostBody>()
-        .answers_with::<WrittenAnswer>(201),
-        Endpoint::new(
-            ("PATCH", "/api/messages/{id}"),
-            ("editMessage", topic),
-            texts::edit_message,
-            patch(api::messages::edit),
-        )
-        .body::<EditBody>()
-        .answers::<WrittenAnswer>(),
-        Endpoint::new(
-            ("DELETE", "/api/messages/{id}"),
-            ("deleteMessage", topic),
-            texts::delete_message,
-            delete(api::messages::delete),
-        )
-        .query::<DeleteQuery>()
-        .answers::<DeletedAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/reactions"),
-            ("changeReaction", topic),
-            texts::change_reaction,
-            post(api::messages::react),
-        )
-        .body::<ReactBody>(),
-        Endpoint::new(
-            ("POST", "/api/files"),
-            ("uploadFile", topic),
-            texts::upload_file,
-            post(files::upload),
-        )
-        .query::<UploadQuery>()
-        .takes_file()
-        .answers_with::<UploadedAnswer>(201),
-        Endpoint::new(
-            ("DELETE", "/api/files/{id}"),
-            ("removeFile", topic),
-            texts::remove_file,
-            delete(files::remove),
-        )
-        .query::<WorkspaceQuery>(),
-        Endpoint::new(
-            ("GET", "/api/files/{id}"),
-            ("getFile", topic),
-            texts::get_file,
-            get(files::download),
-        )
-        .query::<FileQuery>()
-        .answers_file(),
-    ]
-}
-
-fn channels() -> Vec<Endpoint> {
-    let topic = ApiTopic::Channels;
-    vec![
-        Endpoint::new(
-            ("GET", "/api/workspaces"),
-            ("listWorkspaces", topic),
-            texts::list_workspaces,
-            get(workspaces::workspaces),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<WorkspacesAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/channels"),
-            ("listChannels", topic),
-            texts::list_channels,
-            get(api::channels),
-        )
-        .query::<WorkspaceQuery>()
-        .answers::<ChannelsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/channels"),
-            ("addChannel", topic),
-            texts::add_channel,
-            post(api::add_channel),
-        )
-        .body::<NameBody>()
-        .answers_with::<AddedChannelView>(201),
-        Endpoint::new(
-            ("GET", "/api/people"),
-            ("listPeople", topic),
-            texts::list_people,
-            get(api::users),
-        )
-        .query::<WorkspaceQuery>()
-        .answers::<UsersAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/people"),
-            ("addPerson", topic),
-            texts::add_person,
-            post(api::add_user),
-        )
-        .body::<NameBody>()
-        .answers_with::<ListedUser>(201),
-        Endpoint::new(("GET", "/api/room"), ("getRoom", topic), texts::get_room, get(api::room))
-            .query::<WorkspaceQuery>()
-            .answers::<RoomAnswer>(),
-    ]
-}
-
-fn what_holds() -> Vec<Endpoint> {
-    let topic = ApiTopic::Orders;
-    vec![
-        Endpoint::new(("POST", "/api/mute"), ("mute", topic), texts::mute, post(orders::mute))
-            .body::<MuteBody>(),
-        Endpoint::new(
-            ("POST", "/api/unmute"),
-            ("unmute", topic),
-            texts::unmute,
-            post(orders::unmute),
-        )
-        .body::<UnmuteBody>(),
-        Endpoint::new(("POST", "/api/stop"), ("stop", topic), texts::stop, post(orders::stop))
-            .body::<StopBody>(),
-        Endpoint::new(
-            ("POST", "/api/mode"),
-            ("setMode", topic),
-            texts::set_mode,
-            post(orders::set_mode),
-        )
-        .body::<ModeBody>(),
-        Endpoint::new(
-            ("POST", "/api/opt-out"),
-            ("optOut", topic),
-            texts::opt_out,
-            post(orders::opt_out),
-        )
-        .body::<OptOutBody>(),
-        Endpoint::new(
-            ("GET", "/api/opt-outs"),
-            ("listOptOuts", topic),
-            texts::list_opt_outs,
-            get(order_journal::opt_outs),
-        )
-        .query::<WorkspaceQuery>()
-        .answers::<OptOutsAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/standing-orders"),
-            ("listStandingOrders", topic),
-            texts::list_standing_orders,
-            get(standing_orders::list),
-        )
-        .query::<StandingOrdersQuery>()
-        .answers::<StandingOrdersAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/standing-orders"),
-            ("giveStandingOrder", topic),
-            texts::give_standing_order,
-            post(standing_orders::give),
-        )
-        .body::<StandingOrderBody>(),
-        Endpoint::new(
-            ("POST", "/api/standing-orders/{id}/keep"),
-            ("keepStandingOrder", topic),
-            texts::keep_standing_order,
-            post(standing_orders::keep),
-        )
-        .query::<WorkspaceQuery>(),
-        Endpoint::new(
-            ("DELETE", "/api/standing-orders/{id}"),
-            ("dropStandingOrder", topic),
-            texts::drop_standing_order,
-            delete(standing_orders::drop),
-        )
-        .query::<WorkspaceQuery>(),
-        Endpoint::new(
-            ("GET", "/api/settings"),
-            ("listSettings", topic),
-            texts::list_settings,
-            get(place_settings::list),
-        )
-        .query::<SettingsQuery>()
-        .answers::<SettingsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/settings"),
-            ("changeSetting", topic),
-            texts::change_setting,
-            post(place_settings::change),
-        )
-        .body::<SettingBody>(),
-        Endpoint::new(
-            ("GET", "/api/orders"),
-            ("listOrders", topic),
-            texts::list_orders,
-            get(order_journal::list),
-        )
-        .query::<OrdersQuery>()
-        .answers::<OrdersAnswer>(),
-    ]
-}
-
-fn ledger() -> Vec<Endpoint> {
-    let topic = ApiTopic::Ledger;
-    vec![
-        Endpoint::new(
-            ("GET", "/api/decisions"),
-            ("listDecisions", topic),
-            texts::list_decisions,
-            get(api::decisions),
-        )
-        .query::<DecisionsQuery>()
-        .answers::<DecisionsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/decisions/{id}/mark"),
-            ("markDecision", topic),
-            texts::mark_decision,
-            post(marks::mark),
-        )
-        .body::<MarkBody>(),
-        Endpoint::new(
-            ("POST", "/api/decisions/{id}/judge"),
-            ("judgeAgain", topic),
-            texts::judge_again,
-            post(judge_again::judge),
-        )
-        .body::<JudgeBody>()
-        .answers::<JudgedAgainAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/proposals"),
-            ("listProposals", topic),
-            texts::list_proposals,
-            get(proposals::list),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<ProposalsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/proposals/{id}"),
-            ("decideProposal", topic),
-            texts::decide_proposal,
-            post(proposals::post),
-        )
-        .body::<ProposalBody>()
-        .within(MAX_TEXT_BYTES),
-        Endpoint::new(
-            ("POST", "/api/trust-offers/{id}"),
-            ("answerTrust", topic),
-            texts::answer_trust,
-            post(trust::post),
-        )
-        .body::<TrustBody>(),
-        Endpoint::new(
-            ("GET", "/api/calls"),
-            ("listCalls", topic),
-            texts::list_calls,
-            get(consents::list),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<CallsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/calls/{id}"),
-            ("decideCall", topic),
-            texts::decide_call,
-            post(consents::post),
-        )
-        .body::<CallBody>(),
-        Endpoint::new(
-            ("GET", "/api/dead-letters"),
-            ("listDeadLetters", topic),
-            texts::list_dead_letters,
-            get(dead_letters::list),
-        )
-        .query::<DeadLetterParameters>()
-        .answers::<DeadLettersAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/dead-letters/{id}/retry"),
-            ("retryDeadLetter", topic),
-            texts::retry_dead_letter,
-            post(dead_letters::retry),
-        )
-        .query::<WorkspaceFilter>(),
-        Endpoint::new(
-            ("DELETE", "/api/dead-letters/{id}"),
-            ("dropDeadLetter", topic),
-            texts::drop_dead_letter,
-            delete(dead_letters::drop),
-        )
-        .query::<WorkspaceFilter>(),
-    ]
-}
-
-fn memory() -> Vec<Endpoint> {
-    let topic = ApiTopic::Memory;
-    vec![
-        Endpoint::new(
-            ("GET", "/api/memories"),
-            ("listMemories", topic),
-            texts::list_memories,
-            get(memories::api::list),
-        )
-        .query::<MemoriesQuery>()
-        .answers::<MemoriesAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/memories"),
-            ("changeMemory", topic),
-            texts::change_memory,
-            post(memories::api::order),
-        )
-        .body::<MemoryOrderBody>()
-        .within(MAX_TEXT_BYTES),
-        Endpoint::new(
-            ("GET", "/api/memory-changes"),
-            ("listMemoryChanges", topic),
-            texts::list_memory_changes,
-            get(memories::api::journal),
-        )
-        .query::<MemoriesQuery>()
-        .answers::<ChangesAnswer>(),
-        Endpoint::new(
-            ("PUT", "/api/memos/{id}"),
-            ("changeMemo", topic),
-            texts::change_memo,
-            put(memories::api::put_memo),
-        )
-        .body::<MemoBody>()
-        .within(MAX_TEXT_BYTES),
-        Endpoint::new(
-            ("POST", "/api/memos/{id}/revert"),
-            ("revertMemo", topic),
-            texts::revert_memo,
-            post(memories::api::post_memo_revert),
-        )
-        .body::<MemoRevertBody>(),
-        Endpoint::new(
-            ("DELETE", "/api/memos/{id}"),
-            ("removeMemo", topic),
-            texts::remove_memo,
-            delete(memories::api::delete_memo),
-        )
-        .query::<MemoriesQuery>(),
-    ]
-}
-
-fn program() -> Vec<Endpoint> {
-    let topic = ApiTopic::Program;
-    vec![
-        Endpoint::new(
-            ("GET", "/api/status"),
-            ("getStatus", topic),
-            texts::get_status,
-            get(console::api::status),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<StatusAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/health"),
-            ("getHealth", topic),
-            texts::get_health,
-            get(console::api::health),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<HealthAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/spending"),
-            ("getSpending", topic),
-            texts::get_spending,
-            get(orders::spending),
-        )
-        .query::<WorkspaceQuery>()
-        .answers::<SpendingView>(),
-        Endpoint::new(
-            ("GET", "/api/figures"),
-            ("getFigures", topic),
-            texts::get_figures,
-            get(figures::answer::figures),
-        )
-        .query::<FiguresQuery>()
-        .answers::<FiguresAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/private-reads"),
-            ("listPrivateReads", topic),
-            texts::list_private_reads,
-            get(private_reads::list),
-        )
-        .query::<ReadsQuery>()
-        .answers::<PrivateReadsAnswer>(),
-        Endpoint::new(
-            ("GET", "/api/models"),
-            ("getModels", topic),
-            texts::get_models,
-            get(models::models),
-        )
-        .query::<WorkspaceFilter>()
-        .answers::<ModelsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/models"),
-            ("chooseModel", topic),
-            texts::choose_model,
-            post(models::choose),
-        )
-        .body::<ChoiceBody>()
-        .answers::<ModelsAnswer>()
-        .within(MAX_FORM_BYTES),
-        Endpoint::new(
-            ("POST", "/api/models/look"),
-            ("lookForModels", topic),
-            texts::look_for_models,
-            post(models::look),
-        )
-        .answers::<ModelsAnswer>(),
-        Endpoint::new(
-            ("POST", "/api/demo"),
-            ("startDemo", topic),
-            texts::start_demo,
-            post(demo::start),
-        )
-        .query::<WorkspaceQuery>()
-        .answers::<demo::DemoView>(),
-        Endpoint::new(
-            ("DELETE", "/api/demo"),
-            ("endDemo", topic),
-            texts::end_demo,
-            delete(demo::skip),
-        )
-        .query::<WorkspaceQuery>(),
-    ]
 }
 
 #[cfg(test)]

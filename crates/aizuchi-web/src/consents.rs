@@ -1,14 +1,15 @@
 //! Calls of tools that may write: they are listed, and allowed or refused by visitors who may read the channel.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
 };
 use aizuchi_model::memory::asker::named;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ConsentQuery;
@@ -21,9 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
-use crate::deciders::{hide_decider, require_decider, visibilities};
-use crate::refusal::body_format::BodyFormat;
+use crate::api::json;
+use crate::deciders::{ChannelReader, hide_decider, require_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, views};
 
@@ -98,7 +98,7 @@ pub async fn post(
 ) -> Result<StatusCode, ApiProblem> {
     let gone = |_| StoreError::Refused(RefusalReason::ConsentGone);
     let Path(id) = id.map_err(gone)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Call))?;
+    let body = json(body, refusals::format_of_call)?;
     let choice = match body.choice {
         CallAction::AllowOnce => ConsentChoice::AllowOnce,
         CallAction::Refuse => ConsentChoice::Refuse,
@@ -157,18 +157,13 @@ pub async fn read(
         let older = older.map(|consent| consent.at(now));
         consents.extend(older.filter(|consent| consent.state == ConsentState::Open));
     }
-    let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
+    let mut reader = ChannelReader::new(web, access);
     let mut shown: BTreeMap<WorkspaceId, Vec<Consent>> = BTreeMap::new();
     for consent in &mut consents {
         consent.answer = None;
         hide_decider(access, &mut consent.decided);
         let ConversationId { workspace, channel, .. } = &consent.conversation;
-        if !known.contains_key(workspace) {
-            known.insert(workspace.clone(), visibilities(web, workspace).await?);
-        }
-        let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
-        let may_read =
-            access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private));
+        let may_read = reader.may_read(workspace, channel).await?;
         if consent.state == ConsentState::Open && may_read {
             shown.entry(workspace.clone()).or_default().push(consent.clone());
         } else {

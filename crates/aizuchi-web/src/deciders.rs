@@ -19,11 +19,8 @@ pub async fn require_decider(
     if !access.may_order() {
         return Err(Refusal::NoOrders.into());
     }
-    let channels = visibilities(web, &conversation.workspace).await?;
-    let visibility = channels.get(&conversation.channel).copied();
-    // A channel that is not known counts as private.
-    let visibility = visibility.unwrap_or(Visibility::Private);
-    if access.may_read(&conversation.workspace, visibility) {
+    let ConversationId { workspace, channel, .. } = conversation;
+    if ChannelReader::new(web, access).may_read(workspace, channel).await? {
         return Ok(());
     }
     Err(match access {
@@ -39,11 +36,31 @@ pub fn hide_decider(access: &Access, decided: &mut Option<(Arc<str>, Timestamp)>
     }
 }
 
-/// Returns the visibility of each known channel of a workspace.
-pub async fn visibilities(
-    web: &Web,
-    workspace: &WorkspaceId,
-) -> Result<HashMap<ChannelId, Visibility>, ApiProblem> {
-    let channels = web.archive.channels(workspace).await?.into_iter();
-    Ok(channels.map(|channel| (channel.id, channel.visibility)).collect())
+/// Tells which channels a visitor may read. The channels of a workspace are fetched once.
+pub struct ChannelReader<'a> {
+    web: &'a Web,
+    access: &'a Access,
+    known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>>,
+}
+
+impl<'a> ChannelReader<'a> {
+    pub fn new(web: &'a Web, access: &'a Access) -> Self {
+        Self { web, access, known: HashMap::new() }
+    }
+
+    pub async fn may_read(
+        &mut self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<bool, ApiProblem> {
+        if !self.known.contains_key(workspace) {
+            let channels = self.web.archive.channels(workspace).await?.into_iter();
+            let channels = channels.map(|channel| (channel.id, channel.visibility)).collect();
+            self.known.insert(workspace.clone(), channels);
+        }
+        let visibility = self.known.get(workspace).and_then(|channels| channels.get(channel));
+        // A channel that is not known counts as private.
+        let visibility = visibility.copied().unwrap_or(Visibility::Private);
+        Ok(self.access.may_read(workspace, visibility))
+    }
 }

@@ -7,6 +7,7 @@ use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_model::texts::refusals;
 use aizuchi_past::past_moment::{PastMoment, Unjudgeable, recorded_call};
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
 use aizuchi_past::replay::judge::model::CallCounts;
@@ -24,10 +25,9 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::shadow::Cap;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
@@ -203,7 +203,7 @@ pub async fn judge(
     body: Result<Json<JudgeBody>, JsonRejection>,
 ) -> ApiResult<JudgedAgainAnswer> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Judge))?;
+    let body = json(body, refusals::format_of_judge)?;
     let cap = body.cap.map(Cap::new).transpose()?;
     let access = &visitor.access;
     shadow::require_orders(access)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::Mark;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -13,9 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::{ApiProblem, Web, decision, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub async fn mark(
     body: Result<Json<MarkBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mark))?;
+    let body = json(body, refusals::format_of_mark)?;
     put(&web, &visitor.access, body.workspace.as_deref(), DecisionId(id), body.mark).await?;
     Ok(StatusCode::NO_CONTENT)
 }

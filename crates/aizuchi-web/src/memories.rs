@@ -11,6 +11,7 @@ use aizuchi_model::memory::change::{JournalEntry, MemoEdit, MemoryChange};
 use aizuchi_model::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
+use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +19,6 @@ use sha2::{Digest, Sha256};
 
 use crate::access::Access;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -326,7 +326,7 @@ fn changed() -> ApiProblem {
 }
 
 fn malformed() -> ApiProblem {
-    Refusal::WrongBody(BodyFormat::MemoryOrder).into()
+    Refusal::WrongBody(refusals::format_of_memory_order).into()
 }
 
 /// Returns the newest changes before one of them, and the cursor of the next older page.

@@ -13,6 +13,7 @@ use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -24,12 +25,11 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::access::Visitor;
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::auth::is_direct;
 use crate::language::PageLanguage;
 use crate::peer::Client;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::workspaces::FilterParameter;
 use crate::{ApiProblem, ApiResult, Web, workspaces};
 
@@ -147,8 +147,8 @@ pub async fn choose(
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
         return Err(Refusal::OnlyAdminChoosesModels.into());
     }
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Choice))?;
-    let choice = body.choice().ok_or(Refusal::WrongBody(BodyFormat::Choice))?;
+    let body = json(body, refusals::format_of_choice)?;
+    let choice = body.choice().ok_or(Refusal::WrongBody(refusals::format_of_choice))?;
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
     let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());

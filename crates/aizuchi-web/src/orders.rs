@@ -6,9 +6,11 @@ use aizuchi_actions::STOP_DURATION;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::controls::ConsentChange;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::limits::MAX_MUTE_MINUTES;
+use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -19,10 +21,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::{json, known_channel};
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -67,14 +68,9 @@ pub async fn carry_out(
     if !access.may_order() {
         return Err(Refusal::NoOrders.into());
     }
-    let signature = access.signature();
-    if *workspace == workspace_id() {
-        return carry_out_locally(web, command, &signature).await;
-    }
     let (by, workspace) = (Role::Admin, workspace.clone());
-    let known = async |id: String| {
-        workspaces::channel(web, &workspace, &id).await.map(|channel| channel.id)
-    };
+    let known =
+        async |id: String| known_channel(web, &workspace, id).await.map(|channel| channel.id);
     let known_or_all = async |id: Option<String>| match id {
         Some(id) => known(id).await.map(Some),
         None => Ok(None),
@@ -82,18 +78,13 @@ pub async fn carry_out(
     let order = match command {
         OrderRequest::Mute { channel, minutes } => {
             let until = mute_end(web, minutes)?;
-            Order::Mute {
-                channel: known_or_all(channel).await?,
-                until,
-                by,
-                workspace: workspace.clone(),
-            }
+            let channel = known_or_all(channel).await?;
+            Order::Mute { channel, until, by, workspace: workspace.clone() }
         }
-        OrderRequest::Unmute { channel } => Order::Unmute {
-            channel: known_or_all(channel).await?,
-            by,
-            workspace: workspace.clone(),
-        },
+        OrderRequest::Unmute { channel } => {
+            let channel = known_or_all(channel).await?;
+            Order::Unmute { channel, by, workspace: workspace.clone() }
+        }
         OrderRequest::Stop { channel } => {
             let channel = known(channel).await?;
             let until = web.clock.now() + STOP_DURATION;
@@ -115,42 +106,20 @@ pub async fn carry_out(
         }
         OrderRequest::LearnAnew => Order::ForgetMoments { workspace: workspace.clone() },
     };
-    web.inbox.apply_order(order.signed(signature)).await?;
-    Ok(())
+    Ok(apply(web, &workspace, order, access.signature()).await?)
 }
 
-async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result<(), ApiProblem> {
-    let ordered = match command {
-        OrderRequest::Mute { channel, minutes } => {
-            web.room.mute(channel.map(ChannelId::new), minutes, by).await
-        }
-        OrderRequest::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new), by).await,
-        OrderRequest::Stop { channel } => {
-            let (channel, workspace) = (ChannelId::new(channel), workspace_id());
-            let until = web.clock.now() + STOP_DURATION;
-            match is_muted_until(web, &workspace, &channel, until).await? {
-                true => {
-                    let order = Order::NoteStop { workspace, channel, until };
-                    web.inbox.apply_order(order.signed(by)).await?;
-                    Ok(())
-                }
-                false => {
-                    let minutes = STOP_DURATION.as_mins().unsigned_abs();
-                    web.room.mute(Some(channel), Some(minutes), by).await
-                }
-            }
-        }
-        OrderRequest::Mode { channel, mode } => {
-            web.room.set_mode(ChannelId::new(channel), mode, by).await
-        }
-        OrderRequest::Consent { user, change } => web.room.change_consent(&user, change, by).await,
-        OrderRequest::LearnAnew => {
-            let order = Order::ForgetMoments { workspace: workspace_id() };
-            web.inbox.apply_order(order.signed(by)).await?;
-            Ok(())
-        }
-    };
-    ordered.map_err(|error| Refusal::Room(error).into())
+/// Applies an order. Open pages of the local room show it at once.
+pub async fn apply(
+    web: &Web,
+    workspace: &WorkspaceId,
+    order: Order,
+    by: Arc<str>,
+) -> Result<(), StoreError> {
+    match *workspace == workspace_id() {
+        true => web.room.apply_order(order, by).await,
+        false => web.inbox.apply_order(order.signed(by)).await,
+    }
 }
 
 /// Whether a channel is muted at least until this time: a stop must not shorten a mute, and is only recorded.
@@ -189,7 +158,7 @@ pub async fn mute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<MuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mute))?;
+    let body = json(body, refusals::format_of_mute)?;
     let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -207,7 +176,7 @@ pub async fn unmute(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<UnmuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Unmute))?;
+    let body = json(body, refusals::format_of_unmute)?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
 }
 
@@ -224,7 +193,7 @@ pub async fn stop(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<StopBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Stop))?;
+    let body = json(body, refusals::format_of_stop)?;
     ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
 }
 
@@ -244,7 +213,7 @@ pub async fn set_mode(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<ModeBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mode))?;
+    let body = json(body, refusals::format_of_mode)?;
     let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -275,7 +244,7 @@ pub async fn opt_out(
     Extension(visitor): Extension<Visitor>,
     body: JsonBody<OptOutBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::OptOut))?;
+    let body = json(body, refusals::format_of_opt_out)?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
     ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
 }
@@ -305,6 +274,9 @@ pub async fn user_id(
 }
 
 async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<UserId, ApiProblem> {
+    if *workspace == workspace_id() {
+        return Ok(UserId::new(web.room.parse_name(id).map_err(Refusal::Room)?));
+    }
     let user = UserId::new(id);
     let is_known = !web.archive.some_users(workspace, &[user.clone()].into()).await?.is_empty();
     // A forgotten user who has opted out can still opt in again.

@@ -10,6 +10,7 @@ use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
 use aizuchi_model::rules::setting_override::{
     PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole, SettingScope,
 };
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::order::Order;
 use axum::Json;
@@ -20,9 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
@@ -133,10 +133,10 @@ pub async fn change(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<SettingBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Setting))?;
+    let body = json(body, refusals::format_of_setting)?;
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
     let change = parse(&body.setting, body.value.as_deref());
-    let change = change.ok_or(Refusal::WrongBody(BodyFormat::Setting))?;
+    let change = change.ok_or(Refusal::WrongBody(refusals::format_of_setting))?;
     carry_out(&web, &visitor.access, workspace, (body.channel, body.thread), change).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -166,7 +166,9 @@ pub async fn carry_out(
         SettingChange::Set(setting @ PlaceSetting::Model(name)) => (setting.kind(), Some(name)),
         SettingChange::Set(setting) => (setting.kind(), None),
         SettingChange::Clear(kind) => (*kind, None),
-        SettingChange::ClearAll => return Err(Refusal::WrongBody(BodyFormat::Setting).into()),
+        SettingChange::ClearAll => {
+            return Err(Refusal::WrongBody(refusals::format_of_setting).into());
+        }
     };
     if kind == SettingKind::Model && access.role() == Some(AccessRole::Operator) {
         return Err(Refusal::OnlyAdminChoosesModels.into());
@@ -174,7 +176,7 @@ pub async fn carry_out(
     let is_known = model.is_none_or(|name| web.room.rulebook().model_choices.contains(name));
     let is_of_thread = thread.is_some();
     if !is_known || is_of_thread && !kind.is_of_threads() {
-        return Err(Refusal::WrongBody(BodyFormat::Setting).into());
+        return Err(Refusal::WrongBody(refusals::format_of_setting).into());
     }
     let scope = scope(web, &workspace, channel, thread).await?;
     let by = access.signature();
@@ -191,7 +193,7 @@ async fn scope(
 ) -> Result<SettingScope, ApiProblem> {
     let Some(channel) = channel else {
         return match thread {
-            Some(_) => Err(Refusal::WrongBody(BodyFormat::Setting).into()),
+            Some(_) => Err(Refusal::WrongBody(refusals::format_of_setting).into()),
             None => Ok(SettingScope::Workspace),
         };
     };

@@ -1,16 +1,17 @@
 //! Proposals: what the persona would say unasked, where a person has to approve it first. They are listed, and decided
 //! by visitors who may read the channel.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::proposal::{
     Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::split::split;
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::parse_text;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
@@ -22,10 +23,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
-use crate::deciders::{hide_decider, require_decider, visibilities};
+use crate::api::json;
+use crate::deciders::{ChannelReader, hide_decider, require_decider};
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::trust::TrustOfferView;
 use crate::workspaces::{FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
@@ -140,7 +140,7 @@ pub async fn post(
     body: Result<Json<ProposalBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Proposal))?;
+    let body = json(body, refusals::format_of_proposal)?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     let wish = ProposalRequest { action: body.choice, text: body.text };
     decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;
@@ -184,21 +184,16 @@ pub async fn read(
             proposal.id < oldest && query.workspace.as_ref().is_none_or(|only| only == workspace)
         }));
     }
-    let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
+    let mut reader = ChannelReader::new(web, access);
     let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
     for proposal in &mut proposals {
         hide_decider(access, &mut proposal.decided);
         let ConversationId { workspace, channel, .. } = &proposal.conversation;
-        if !known.contains_key(workspace) {
-            known.insert(workspace.clone(), visibilities(web, workspace).await?);
-        }
-        let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
         if !access.may_read_models(workspace) {
             // The reason is not part of what would be posted.
             proposal.why = None;
         }
-        // A channel that is not known counts as private.
-        if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
+        if reader.may_read(workspace, channel).await? {
             shown.entry(workspace.clone()).or_default().push(proposal.clone());
         } else {
             proposal.text = None;

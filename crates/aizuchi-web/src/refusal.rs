@@ -1,6 +1,5 @@
 //! Why a request is refused: each reason with its status, a name for programs, and a sentence in the reader's language.
 
-pub mod body_format;
 mod kind;
 
 use aizuchi_config::configured_models::choice::ChoiceError;
@@ -17,160 +16,207 @@ use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
 
 use crate::MAX_BODY_BYTES;
-use crate::refusal::body_format::BodyFormat;
 
-/// Why a request is refused.
-#[derive(Debug)]
-#[cfg_attr(test, derive(strum::VariantNames))]
-pub enum Refusal {
+/// The format of a request body, which is described to clients that sent another one.
+pub type BodyFormat = fn(Language) -> &'static str;
+
+/// Lists the reasons: each with its data, its status and name, and its sentence.
+macro_rules! refusals {
+    (@kind = $kind:expr) => { $kind };
+    (@kind $status:ident $id:expr) => { (StatusCode::$status, $id) };
+    (|$language:ident| $(
+        $(#[$doc:meta])*
+        $name:ident $({ $($field:ident: $type:ty),* })? $(($inner:ident: $wrapped:ty))?
+        [$($kind:tt)*] $sentence:expr;
+    )*) => {
+        /// Why a request is refused.
+        #[derive(Debug)]
+        #[cfg_attr(test, derive(strum::VariantNames))]
+        pub enum Refusal {
+            $($(#[$doc])* $name $({ $($field: $type),* })? $(($wrapped))?,)*
+        }
+
+        impl Refusal {
+            #[allow(unused_variables)]
+            fn kind(&self) -> (StatusCode, &'static str) {
+                match self {
+                    $(Refusal::$name $({ $($field),* })? $(($inner))? => {
+                        refusals!(@kind $($kind)*)
+                    })*
+                }
+            }
+
+            /// Returns the sentence for the reader.
+            pub fn describe(&self, $language: Language) -> String {
+                match self {
+                    $(Refusal::$name $({ $($field),* })? $(($inner))? => {
+                        String::from($sentence)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+refusals! { |language|
     // Where a request comes from.
     /// Another site's page sent it.
-    OtherSite,
+    OtherSite [FORBIDDEN "other_site"] refusals::other_site(language);
     /// The same, or the request names this machine by another host name, while no token is set.
-    OtherSiteOrMachine,
-    ForwardedWithoutToken,
+    OtherSiteOrMachine [FORBIDDEN "other_site_or_machine"]
+        refusals::other_site_or_machine(language);
+    ForwardedWithoutToken [FORBIDDEN "forwarded_without_token"]
+        refusals::forwarded_without_token(language);
     /// The proxy named a user who is in none of the lists.
-    UnknownToProxy,
+    UnknownToProxy [FORBIDDEN "unknown_to_proxy"] refusals::unknown_to_proxy(language);
     /// Only a proxy can sign visitors in, with this header.
-    NotFromProxy {
-        header: String,
-    },
+    NotFromProxy { header: String } [FORBIDDEN "not_from_proxy"]
+        refusals::not_from_proxy(language, header);
     // Tokens and links.
-    TokenNeeded,
-    WrongToken,
-    TooManyTokens {
-        seconds: u64,
-    },
-    WrongLink,
+    TokenNeeded [UNAUTHORIZED "token_needed"] refusals::token_needed(language);
+    WrongToken [UNAUTHORIZED "wrong_token"] refusals::wrong_token(language);
+    TooManyTokens { seconds: u64 } [TOO_MANY_REQUESTS "too_many_tokens"]
+        refusals::too_many_tokens(language, *seconds);
+    WrongLink [UNAUTHORIZED "wrong_link"] refusals::wrong_link(language);
     // What a visitor may do and read.
-    RoleExcluded {
-        role: &'static str,
-    },
-    NoOrders,
+    RoleExcluded { role: &'static str } [FORBIDDEN "role_excluded"]
+        refusals::role_excluded(language, role);
+    NoOrders [FORBIDDEN "no_orders"] refusals::no_orders(language);
     /// Only visitors who may give orders can ask models.
-    NoQuestions,
-    SignInToRead,
-    ChannelWithheld,
-    PeopleWithheld,
-    OrdersWithheld,
+    NoQuestions [FORBIDDEN "no_questions"] texts::shadow::may_not_ask(language);
+    SignInToRead [FORBIDDEN "sign_in_to_read"] refusals::sign_in_to_read(language);
+    ChannelWithheld [FORBIDDEN "channel_withheld"] refusals::channel_withheld(language);
+    PeopleWithheld [FORBIDDEN "people_withheld"] refusals::people_withheld(language);
+    OrdersWithheld [FORBIDDEN "orders_withheld"] refusals::orders_withheld(language);
     /// What models wrote, for visitors who did not sign in.
-    ModelsWithheldHere,
-    ModelsWithheld,
-    OnlyAdminChoosesModels,
-    OnlyAdminRegenerates,
-    OnlyAdminReverts,
-    OnlyAdminReadsLooks,
-    OnlyThisMachineChoosesModels,
+    ModelsWithheldHere [FORBIDDEN "models_withheld_here"] texts::console::withheld_here(language);
+    ModelsWithheld [FORBIDDEN "models_withheld"] texts::console::models_withheld(language);
+    OnlyAdminChoosesModels [FORBIDDEN "only_admin_chooses_models"]
+        refusals::only_admin_chooses_models(language);
+    OnlyAdminRegenerates [FORBIDDEN "only_admin_regenerates"]
+        refusals::only_admin_regenerates(language);
+    OnlyAdminReverts [FORBIDDEN "only_admin_reverts"] refusals::only_admin_reverts(language);
+    OnlyAdminReadsLooks [FORBIDDEN "only_admin_reads_looks"]
+        refusals::only_admin_reads_looks(language);
+    OnlyThisMachineChoosesModels [FORBIDDEN "only_this_machine_chooses_models"]
+        texts::models::choice_needs_this_machine(language);
     // What does not exist.
-    NothingHere,
-    WrongMethod,
-    NoFile,
-    UnknownWorkspace(String),
-    UnknownChannel {
-        id: String,
-        workspace: WorkspaceId,
-    },
+    NothingHere [NOT_FOUND "nothing_here"] refusals::nothing_here(language);
+    WrongMethod [METHOD_NOT_ALLOWED "wrong_method"] refusals::wrong_method(language);
+    NoFile [NOT_FOUND "no_file"] refusals::no_file(language);
+    UnknownWorkspace(id: String) [NOT_FOUND "unknown_workspace"]
+        refusals::unknown_workspace(language, id);
+    UnknownChannel { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_channel"]
+        refusals::unknown_channel(language, id, workspace.as_str());
     /// The address cannot even be parsed.
-    NoChannel,
-    UnknownUser {
-        id: String,
-        workspace: WorkspaceId,
-    },
-    NoDecision,
-    NoDeadLetter,
-    NoProposal,
-    NoMemory,
-    NoMemo,
+    NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
+    UnknownUser { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_user"]
+        refusals::unknown_user(language, id, workspace.as_str());
+    NoDecision [NOT_FOUND "unknown_decision"] refusals::no_decision(language);
+    NoDeadLetter [NOT_FOUND "unknown_dead_letter"] refusals::no_dead_letter(language);
+    NoProposal [NOT_FOUND "unknown_proposal"] refusals::no_proposal(language);
+    NoMemory [NOT_FOUND "unknown_memory"] refusals::no_memory(language);
+    NoMemo [NOT_FOUND "unknown_memo"] refusals::no_memo(language);
     // What is missing in an address.
-    OnlyLocal,
-    WhichChannel,
-    UnreadableId,
-    WhereAndWhose,
-    OfWhat,
-    AfterOrBefore,
-    RevisionNeeded,
-    LetterNumberNeeded,
-    ChangeNumberNeeded,
-    OrderNumberNeeded,
-    UnclearOutcome,
-    UnclearGate,
-    UnclearTime,
-    UnclearBefore,
-    UnclearQuery,
-    TimeNeeded,
+    OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
+    WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
+    UnreadableId [BAD_REQUEST "unreadable_id"] refusals::unreadable_id(language);
+    WhereAndWhose [BAD_REQUEST "channel_and_user_needed"] refusals::where_and_whose(language);
+    OfWhat [BAD_REQUEST "message_or_channel_needed"] refusals::of_what(language);
+    AfterOrBefore [BAD_REQUEST "after_and_before"] refusals::after_or_before(language);
+    RevisionNeeded [BAD_REQUEST "revision_needed"] refusals::revision_needed(language);
+    LetterNumberNeeded [BAD_REQUEST "dead_letter_id_needed"]
+        refusals::letter_number_needed(language);
+    ChangeNumberNeeded [BAD_REQUEST "change_number_needed"]
+        refusals::change_number_needed(language);
+    OrderNumberNeeded [BAD_REQUEST "order_number_needed"] refusals::order_number_needed(language);
+    UnclearOutcome [BAD_REQUEST "unclear_outcome"] refusals::unclear_outcome(language);
+    UnclearGate [BAD_REQUEST "unclear_gate"] refusals::unclear_gate(language);
+    UnclearTime [BAD_REQUEST "unclear_time"] refusals::unclear_time(language);
+    UnclearBefore [BAD_REQUEST "unclear_before"] refusals::unclear_before(language);
+    UnclearQuery [BAD_REQUEST "unclear_query"] refusals::unclear_query(language);
+    TimeNeeded [BAD_REQUEST "time_needed"] refusals::time_needed(language);
     // Forms and bodies.
-    IncompleteForm,
-    MalformedOrder,
-    UnreadableForm,
-    TooLarge(BodyFormat),
-    NotJson,
+    IncompleteForm [UNPROCESSABLE_ENTITY "incomplete_form"] refusals::incomplete_form(language);
+    MalformedOrder [UNPROCESSABLE_ENTITY "malformed_order"] refusals::malformed_order(language);
+    UnreadableForm [UNPROCESSABLE_ENTITY "unreadable_form"] texts::shadow::wrong_form(language);
+    TooLarge [PAYLOAD_TOO_LARGE "body_too_large"] refusals::body_too_large(language);
+    MessageTooLarge [PAYLOAD_TOO_LARGE "body_too_large"]
+        refusals::message_too_large(language, MAX_BODY_BYTES / 1024 / 1024);
+    NotJson [UNSUPPORTED_MEDIA_TYPE "not_json"] refusals::not_json(language);
     /// The body is not JSON, although it claims to be.
-    BrokenBody(BodyFormat),
+    BrokenBody(format: BodyFormat) [BAD_REQUEST "broken_body"]
+        refusals::send(language, format(language));
     /// The body is JSON of another shape.
-    WrongBody(BodyFormat),
-    WrongCap,
-    WrongDays {
-        most: i64,
-    },
-    WrongNumber {
-        name: &'static str,
-    },
-    WrongPersonaName,
-    PersonaTooLong {
-        most: usize,
-    },
+    WrongBody(format: BodyFormat) [UNPROCESSABLE_ENTITY "wrong_body"]
+        refusals::send(language, format(language));
+    WrongCap [UNPROCESSABLE_ENTITY "wrong_cap"] texts::shadow::wrong_cap(language);
+    WrongDays { most: i64 } [UNPROCESSABLE_ENTITY "wrong_days"]
+        refusals::wrong_days(language, *most);
+    WrongNumber { name: &'static str } [UNPROCESSABLE_ENTITY "wrong_number"]
+        texts::what_if::wrong_number(language, name);
+    WrongPersonaName [UNPROCESSABLE_ENTITY "wrong_persona_name"]
+        texts::shadow::wrong_name(language);
+    PersonaTooLong { most: usize } [UNPROCESSABLE_ENTITY "persona_too_long"]
+        texts::shadow::too_long(language, *most);
     /// The persona leaves no space for messages.
-    UnfitPersona,
-    EntryLength {
-        most: usize,
-    },
-    DetailLength {
-        most: usize,
-    },
-    StandingOrderLength {
-        most: usize,
-    },
-    Memo(MemoError),
-    Room(LocalRoomError),
-    Choice(ChoiceError),
+    UnfitPersona [UNPROCESSABLE_ENTITY "unfit_persona"] texts::shadow::does_not_fit(language);
+    EntryLength { most: usize } [UNPROCESSABLE_ENTITY "entry_length"]
+        refusals::entry_length(language, *most);
+    DetailLength { most: usize } [UNPROCESSABLE_ENTITY "detail_length"]
+        refusals::detail_length(language, *most);
+    StandingOrderLength { most: usize } [UNPROCESSABLE_ENTITY "standing_order_length"]
+        refusals::standing_order_length(language, *most);
+    Memo(error: MemoError) [UNPROCESSABLE_ENTITY (kind::memo_id(*error))]
+        refusals::memo(language, *error);
+    Room(error: LocalRoomError) [= kind::of_room(error)] error.describe(language);
+    Choice(error: ChoiceError) [= kind::of_choice(error)] error.describe(language);
     // What conflicts with the current state.
-    EntryChanged,
+    EntryChanged [CONFLICT "entry_changed"] refusals::entry_changed(language);
     /// For an order about a user.
-    SeveralUsers {
-        name: String,
-    },
-    Order(RefusalReason),
-    Unjudgeable(Unjudgeable),
-    OverBudget(Limit),
-    CapReached,
+    SeveralUsers { name: String } [CONFLICT "several_users"]
+        refusals::several_users(language, name);
+    Order(why: RefusalReason) [CONFLICT (kind::order_id(why))] why.describe(language);
+    Unjudgeable(why: Unjudgeable) [CONFLICT (kind::unjudgeable_id(*why))] why.describe(language);
+    OverBudget(limit: Limit) [CONFLICT "over_budget"]
+        texts::shadow::over_budget(language, &texts::judging::limit_reason(language, *limit));
+    CapReached [UNPROCESSABLE_ENTITY "cap_reached"] texts::shadow::cap_reached(language);
     /// Without a price, a cap on money would limit nothing.
-    Unpriced,
+    Unpriced [UNPROCESSABLE_ENTITY "unpriced_model"] texts::shadow::unpriced(language);
     // What cannot be done at the moment.
-    TooManyStreams,
-    OthersCompute,
-    ComputationFailed,
-    ComputationStopped,
-    ComputationTooLong,
-    ModelUnprepared,
-    PromptUnprepared,
-    ModelUnanswered,
-    Store(StoreError),
-    PageFailed,
-    SessionFailed,
-    ShuttingDown,
-    StandingBy,
+    TooManyStreams [TOO_MANY_REQUESTS "too_many_streams"] refusals::too_many_streams(language);
+    OthersCompute [SERVICE_UNAVAILABLE "others_compute"] texts::pages::others_compute(language);
+    ComputationFailed [SERVICE_UNAVAILABLE "computation_failed"]
+        texts::pages::computation_failed(language);
+    ComputationStopped [SERVICE_UNAVAILABLE "computation_stopped"]
+        texts::pages::computation_stopped(language);
+    ComputationTooLong [SERVICE_UNAVAILABLE "computation_too_long"]
+        texts::pages::computation_too_long(language);
+    ModelUnprepared [SERVICE_UNAVAILABLE "model_unprepared"]
+        texts::shadow::model_unprepared(language);
+    PromptUnprepared [SERVICE_UNAVAILABLE "prompt_unprepared"]
+        texts::shadow::prompt_unprepared(language);
+    ModelUnanswered [SERVICE_UNAVAILABLE "model_unanswered"] texts::shadow::unanswered(language);
+    Store(error: StoreError) [SERVICE_UNAVAILABLE "store_unusable"]
+        refusals::store_unusable(language, &error.to_string());
+    PageFailed [INTERNAL_SERVER_ERROR "page_failed"] refusals::page_failed(language);
+    SessionFailed [INTERNAL_SERVER_ERROR "session_failed"] refusals::session_failed(language);
+    ShuttingDown [SERVICE_UNAVAILABLE "shutting_down"] refusals::shutting_down(language);
+    StandingBy [SERVICE_UNAVAILABLE "standing_by"] refusals::standing_by(language);
     /// A platform is not connected, for this reason.
-    NotConnected(String),
-    StepsStalled {
-        seconds: i64,
-    },
+    NotConnected(why: String) [SERVICE_UNAVAILABLE "not_connected"]
+        refusals::not_connected(language, why);
+    StepsStalled { seconds: i64 } [SERVICE_UNAVAILABLE "steps_stalled"]
+        refusals::steps_stalled(language, *seconds);
     // Web hooks.
-    WebhookUnused {
-        platform: String,
-    },
-    WebhookNotAuthentic(String),
-    WebhookMalformed(&'static str),
-    WebhookNotKept(&'static str),
+    WebhookUnused { platform: String } [NOT_FOUND "webhook_unused"]
+        refusals::webhook_unused(language, platform);
+    WebhookNotAuthentic(why: String) [UNAUTHORIZED "webhook_not_authentic"]
+        refusals::webhook_not_authentic(language, why);
+    WebhookMalformed(why: &'static str) [BAD_REQUEST "webhook_malformed"]
+        refusals::webhook_malformed(language, why);
+    WebhookNotKept(why: &'static str) [SERVICE_UNAVAILABLE "webhook_not_kept"]
+        refusals::webhook_not_kept(language, why);
 }
 
 impl Refusal {
@@ -181,132 +227,6 @@ impl Refusal {
     /// Returns the name of the refusal for programs, which never changes.
     pub fn id(&self) -> &'static str {
         self.kind().1
-    }
-
-    /// Returns the sentence for the reader.
-    pub fn describe(&self, language: Language) -> String {
-        let text: fn(Language) -> &'static str = match self {
-            Refusal::OtherSite => refusals::other_site,
-            Refusal::OtherSiteOrMachine => refusals::other_site_or_machine,
-            Refusal::ForwardedWithoutToken => refusals::forwarded_without_token,
-            Refusal::UnknownToProxy => refusals::unknown_to_proxy,
-            Refusal::NotFromProxy { header } => return refusals::not_from_proxy(language, header),
-            Refusal::TokenNeeded => refusals::token_needed,
-            Refusal::WrongToken => refusals::wrong_token,
-            Refusal::TooManyTokens { seconds } => {
-                return refusals::too_many_tokens(language, *seconds);
-            }
-            Refusal::WrongLink => refusals::wrong_link,
-            Refusal::RoleExcluded { role } => return refusals::role_excluded(language, role),
-            Refusal::NoOrders => refusals::no_orders,
-            Refusal::NoQuestions => texts::shadow::may_not_ask,
-            Refusal::SignInToRead => refusals::sign_in_to_read,
-            Refusal::ChannelWithheld => refusals::channel_withheld,
-            Refusal::PeopleWithheld => refusals::people_withheld,
-            Refusal::OrdersWithheld => refusals::orders_withheld,
-            Refusal::ModelsWithheldHere => texts::console::withheld_here,
-            Refusal::ModelsWithheld => texts::console::models_withheld,
-            Refusal::OnlyAdminChoosesModels => refusals::only_admin_chooses_models,
-            Refusal::OnlyAdminRegenerates => refusals::only_admin_regenerates,
-            Refusal::OnlyAdminReverts => refusals::only_admin_reverts,
-            Refusal::OnlyAdminReadsLooks => refusals::only_admin_reads_looks,
-            Refusal::OnlyThisMachineChoosesModels => texts::models::choice_needs_this_machine,
-            Refusal::NothingHere => refusals::nothing_here,
-            Refusal::WrongMethod => refusals::wrong_method,
-            Refusal::NoFile => refusals::no_file,
-            Refusal::UnknownWorkspace(id) => return refusals::unknown_workspace(language, id),
-            Refusal::UnknownChannel { id, workspace } => {
-                return refusals::unknown_channel(language, id, workspace.as_str());
-            }
-            Refusal::NoChannel => refusals::no_channel,
-            Refusal::UnknownUser { id, workspace } => {
-                return refusals::unknown_user(language, id, workspace.as_str());
-            }
-            Refusal::NoDecision => refusals::no_decision,
-            Refusal::NoDeadLetter => refusals::no_dead_letter,
-            Refusal::NoProposal => refusals::no_proposal,
-            Refusal::NoMemory => refusals::no_memory,
-            Refusal::NoMemo => refusals::no_memo,
-            Refusal::OnlyLocal => refusals::only_local,
-            Refusal::WhichChannel => refusals::which_channel,
-            Refusal::UnreadableId => refusals::unreadable_id,
-            Refusal::WhereAndWhose => refusals::where_and_whose,
-            Refusal::OfWhat => refusals::of_what,
-            Refusal::AfterOrBefore => refusals::after_or_before,
-            Refusal::RevisionNeeded => refusals::revision_needed,
-            Refusal::LetterNumberNeeded => refusals::letter_number_needed,
-            Refusal::ChangeNumberNeeded => refusals::change_number_needed,
-            Refusal::OrderNumberNeeded => refusals::order_number_needed,
-            Refusal::UnclearOutcome => refusals::unclear_outcome,
-            Refusal::UnclearGate => refusals::unclear_gate,
-            Refusal::UnclearTime => refusals::unclear_time,
-            Refusal::UnclearBefore => refusals::unclear_before,
-            Refusal::UnclearQuery => refusals::unclear_query,
-            Refusal::TimeNeeded => refusals::time_needed,
-            Refusal::IncompleteForm => refusals::incomplete_form,
-            Refusal::MalformedOrder => refusals::malformed_order,
-            Refusal::UnreadableForm => texts::shadow::wrong_form,
-            Refusal::TooLarge(format) if format.is_message() => {
-                return refusals::message_too_large(language, MAX_BODY_BYTES / 1024 / 1024);
-            }
-            Refusal::TooLarge(_) => refusals::body_too_large,
-            Refusal::NotJson => refusals::not_json,
-            Refusal::BrokenBody(format) | Refusal::WrongBody(format) => {
-                return refusals::send(language, format.describe(language));
-            }
-            Refusal::WrongCap => texts::shadow::wrong_cap,
-            Refusal::WrongDays { most } => return refusals::wrong_days(language, *most),
-            Refusal::WrongNumber { name } => return texts::what_if::wrong_number(language, name),
-            Refusal::WrongPersonaName => texts::shadow::wrong_name,
-            Refusal::PersonaTooLong { most } => return texts::shadow::too_long(language, *most),
-            Refusal::UnfitPersona => texts::shadow::does_not_fit,
-            Refusal::EntryLength { most } => return refusals::entry_length(language, *most),
-            Refusal::DetailLength { most } => return refusals::detail_length(language, *most),
-            Refusal::StandingOrderLength { most } => {
-                return refusals::standing_order_length(language, *most);
-            }
-            Refusal::Memo(error) => return refusals::memo(language, *error),
-            Refusal::Room(error) => return error.describe(language),
-            Refusal::Choice(error) => return error.describe(language),
-            Refusal::EntryChanged => refusals::entry_changed,
-            Refusal::SeveralUsers { name } => return refusals::several_users(language, name),
-            Refusal::Order(why) => return why.describe(language),
-            Refusal::Unjudgeable(why) => return why.describe(language).to_owned(),
-            Refusal::OverBudget(limit) => {
-                let why = texts::judging::limit_reason(language, *limit);
-                return texts::shadow::over_budget(language, &why);
-            }
-            Refusal::CapReached => texts::shadow::cap_reached,
-            Refusal::Unpriced => texts::shadow::unpriced,
-            Refusal::TooManyStreams => refusals::too_many_streams,
-            Refusal::OthersCompute => texts::pages::others_compute,
-            Refusal::ComputationFailed => texts::pages::computation_failed,
-            Refusal::ComputationStopped => texts::pages::computation_stopped,
-            Refusal::ComputationTooLong => texts::pages::computation_too_long,
-            Refusal::ModelUnprepared => texts::shadow::model_unprepared,
-            Refusal::PromptUnprepared => texts::shadow::prompt_unprepared,
-            Refusal::ModelUnanswered => texts::shadow::unanswered,
-            Refusal::Store(error) => {
-                return refusals::store_unusable(language, &error.to_string());
-            }
-            Refusal::PageFailed => refusals::page_failed,
-            Refusal::SessionFailed => refusals::session_failed,
-            Refusal::ShuttingDown => refusals::shutting_down,
-            Refusal::StandingBy => refusals::standing_by,
-            Refusal::NotConnected(why) => return refusals::not_connected(language, why),
-            Refusal::StepsStalled { seconds } => {
-                return refusals::steps_stalled(language, *seconds);
-            }
-            Refusal::WebhookUnused { platform } => {
-                return refusals::webhook_unused(language, platform);
-            }
-            Refusal::WebhookNotAuthentic(why) => {
-                return refusals::webhook_not_authentic(language, why);
-            }
-            Refusal::WebhookMalformed(why) => return refusals::webhook_malformed(language, why),
-            Refusal::WebhookNotKept(why) => return refusals::webhook_not_kept(language, why),
-        };
-        text(language).to_owned()
     }
 }
 
@@ -327,7 +247,7 @@ mod tests {
     fn all() -> Vec<Refusal> {
         let id = || "tea".to_owned();
         let workspace = || WorkspaceId::new("slack:T1");
-        let format = BodyFormat::Memo;
+        let format: BodyFormat = refusals::format_of_memo;
         let mut all = vec![
             Refusal::OtherSite,
             Refusal::OtherSiteOrMachine,
@@ -383,7 +303,8 @@ mod tests {
             Refusal::IncompleteForm,
             Refusal::MalformedOrder,
             Refusal::UnreadableForm,
-            Refusal::TooLarge(format),
+            Refusal::TooLarge,
+            Refusal::MessageTooLarge,
             Refusal::NotJson,
             Refusal::BrokenBody(format),
             Refusal::WrongBody(format),
@@ -617,8 +538,8 @@ mod tests {
 
     #[test]
     fn a_body_that_is_too_large_is_told_with_its_own_limit() {
-        let told = |format| Refusal::TooLarge(format).describe(Language::En);
-        assert_eq!(told(BodyFormat::Edit), "the message is larger than 4 MB");
-        assert_eq!(told(BodyFormat::Memo), "the request is too large");
+        let told = |refusal: Refusal| refusal.describe(Language::En);
+        assert_eq!(told(Refusal::MessageTooLarge), "the message is larger than 4 MB");
+        assert_eq!(told(Refusal::TooLarge), "the request is too large");
     }
 }

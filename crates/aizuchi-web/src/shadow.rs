@@ -9,7 +9,7 @@ use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_past::replay::judge::model::CallBudget;
+use aizuchi_past::replay::judge::model::{CallBudget, CallCounts};
 use aizuchi_past::shadow::LONGEST_CALL;
 use aizuchi_past::what_if::ShadowModel;
 use axum::Form;
@@ -121,6 +121,27 @@ pub(super) fn budgeted(
     model.llm = budgeted.clone();
     model.limits.timeout = model.limits.timeout.min(LONGEST_CALL);
     Ok(BudgetedShadow { model, budgeted })
+}
+
+/// Returns why not everything was asked and answered, if so.
+pub fn why_incomplete(
+    calls: &[&CallCounts],
+    limit: Option<Limit>,
+    language: Language,
+) -> Option<String> {
+    if let Some(limit) = limit {
+        let why = texts::judging::limit_reason(language, limit);
+        return Some(texts::shadow::over_budget(language, &why));
+    }
+    let late = texts::shadow::late(language);
+    if calls.iter().any(|calls| calls.is_cap_reached) {
+        return Some(format!("{} {late}", texts::shadow::cap_reached(language)));
+    }
+    if calls.iter().any(|calls| calls.is_late) {
+        return Some(late.to_owned());
+    }
+    let has_failed = calls.iter().any(|calls| calls.failure.is_some());
+    has_failed.then(|| texts::shadow::model_failed(language).to_owned())
 }
 
 pub fn is_builtin(model: &ShadowModel) -> bool {

@@ -8,6 +8,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::standing_order::{
     DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
 };
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::order::Order;
 use aizuchi_store::refusal_reason::RefusalReason;
@@ -19,9 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::workspaces::{Shown, WorkspaceParameter};
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
@@ -169,8 +169,7 @@ pub async fn give(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<StandingOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) =
-        body.map_err(|rejection| invalid_body(&rejection, BodyFormat::StandingOrder))?;
+    let body = json(body, refusals::format_of_standing_order)?;
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
     let (text, draft) = (body.text, body.draft);
     let change = match (body.number, body.channel, body.thread) {
@@ -180,7 +179,7 @@ pub async fn give(
             true => Change::Draft { channel, thread, text },
             false => Change::Give { channel, thread, text },
         },
-        _ => return Err(Refusal::WrongBody(BodyFormat::StandingOrder).into()),
+        _ => return Err(Refusal::WrongBody(refusals::format_of_standing_order).into()),
     };
     carry_out(&web, &visitor.access, workspace, change).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::refusal_reason::RefusalReason;
@@ -18,10 +18,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
-use crate::deciders::{require_decider, visibilities};
-use crate::refusal::body_format::BodyFormat;
-use crate::{ApiProblem, Web, views, workspaces};
+use crate::api::json;
+use crate::deciders::{ChannelReader, require_decider};
+use crate::{ApiProblem, Web, orders, views, workspaces};
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
 #[derive(Serialize, JsonSchema)]
@@ -66,19 +65,14 @@ pub async fn open(
     access: &Access,
     known: &[WorkspaceId],
 ) -> Result<Vec<TrustOffer>, ApiProblem> {
-    let mut open = Vec::new();
+    let (mut open, mut reader) = (Vec::new(), ChannelReader::new(web, access));
     for workspace in known {
-        let mut offers = web.archive.trust_offers(workspace).await?;
-        offers.retain(|offer| is_open(web, offer));
-        if offers.is_empty() {
-            continue;
+        let offers = web.archive.trust_offers(workspace).await?.into_iter();
+        for offer in offers.filter(|offer| is_open(web, offer)) {
+            if reader.may_read(workspace, &offer.channel).await? {
+                open.push(offer);
+            }
         }
-        let known = visibilities(web, workspace).await?;
-        let may_read = |channel: &ChannelId| {
-            let visibility = known.get(channel).copied().unwrap_or(Visibility::Private);
-            access.may_read(workspace, visibility)
-        };
-        open.extend(offers.into_iter().filter(|offer| may_read(&offer.channel)));
     }
     Ok(open)
 }
@@ -97,7 +91,7 @@ pub async fn post(
     body: Result<Json<TrustBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| gone())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Trust))?;
+    let body = json(body, refusals::format_of_trust)?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
     answer(&web, &visitor.access, workspace, TrustOfferId(id), body.choice).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -128,11 +122,8 @@ pub async fn answer(
         return Err(gone().into());
     }
     let by = access.signature();
-    if offer.workspace == workspace_id() {
-        return Ok(web.room.answer_trust(&offer, choice, by).await?);
-    }
     let order = Order::answer_trust(&offer, choice, by.clone());
-    Ok(web.inbox.apply_order(order.signed(by)).await?)
+    Ok(orders::apply(web, &offer.workspace, order, by).await?)
 }
 
 fn gone() -> StoreError {

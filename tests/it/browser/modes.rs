@@ -1,4 +1,4 @@
-//! The channel's mode, mute and spending: shown in the header, changed in a dialog, with the mouse and with keys.
+//! The channel's mode, mute and spending: shown in the header and in a dialog.
 
 use aizuchi_harness::providers::{Server, ServerLimits};
 use fantoccini::key::Key;
@@ -10,39 +10,33 @@ use crate::browser::tab::Tab;
 use crate::program::Home;
 
 const STATUS: &str = "return document.getElementById('channel-settings').textContent.trim()";
-const SELECTED_MODE: &str =
-    "return document.querySelector('.mode[aria-pressed=true]').dataset.mode";
 
 #[tokio::test]
-async fn a_mode_chosen_with_keys_is_shown_in_every_tab() {
+async fn a_mode_is_shown_in_every_tab_and_changed_in_the_console() {
     let home = Home::new(1000.0);
     let program = home.start();
     let browser = Browser::start().await;
     let alice = browser.tab(&program, "alice").await;
     let bob = browser.tab(&program, "bob").await;
     alice.expect_result(STATUS, json!("Joins in at pauses")).await;
+    let to_proposals = "return document.getElementById('proposals').checkVisibility()";
+    alice.expect_result(to_proposals, json!(false)).await;
     alice.tab_back_to("manner").await;
     alice.press(Key::Enter).await;
-    alice.expect_focus("mode-companion").await;
-    alice.expect_result(SELECTED_MODE, json!("companion")).await;
-    alice.press(Key::Tab).await;
-    alice.press(Key::Tab).await;
-    alice.expect_focus("mode-mention_only").await;
+    alice.expect_focus("channel-console").await;
     alice.press(Key::Enter).await;
-    alice.expect_result(SELECTED_MODE, json!("mention_only")).await;
-    bob.expect_result(STATUS, json!("Only when mentioned")).await;
+    let proposing = "const mode = document.querySelector('[data-testid=mode]');
+        if (mode === null) return false;
+        mode.value = 'propose';
+        return true";
+    alice.expect_result(proposing, json!(true)).await;
+    alice.click("set-mode").await;
+    bob.expect_result(STATUS, json!("Asks before it speaks")).await;
+    bob.expect_result(to_proposals, json!(true)).await;
     // Other channels keep the mode of the settings.
     bob.click("channel-random").await;
     bob.expect_result(STATUS, json!("Joins in at pauses")).await;
-    let reset = "return document.getElementById('mode-reset').hidden";
-    alice.expect_result(reset, json!(false)).await;
-    alice.click("mode-reset").await;
-    alice.expect_result(reset, json!(true)).await;
-    // The focused button is gone, so the focus moves.
-    alice.expect_focus("mode-companion").await;
-    alice.press(Key::Escape).await;
-    alice.expect_focus("manner").await;
-    alice.expect_result(STATUS, json!("Joins in at pauses")).await;
+    bob.expect_result(to_proposals, json!(false)).await;
     browser.close().await;
 }
 

@@ -16,17 +16,9 @@ use crate::chat::ChannelId;
 use crate::decision::DecisionId;
 use crate::decision::mark::Mark;
 
-/// Replies to a post are looked for within this time.
-pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
-/// The maximum number of replies to a post that are looked at, oldest first.
-pub const MAX_REPLIES: usize = 5;
-/// A mute within this time after a post is taken as a reaction to the post.
-pub const STOP_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// A user's answer within this time shows that the persona did not need to speak. A message that nobody followed up
 /// within it counts as unanswered, unless it has its own thread.
 pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// The probability from which a message counts as a reply to a post.
-pub const REPLIES_FROM: f64 = 0.5;
 
 /// Reactions that mean that a post was good. Skin tones and variants do not matter.
 const POSITIVE: &[&str] = &[

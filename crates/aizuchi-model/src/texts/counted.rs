@@ -2,168 +2,74 @@
 //! printed.
 
 use crate::persona::Language;
+use crate::texts::{Placed, close_up};
 
 /// One of the functions below.
 pub type Counted = fn(Language, usize, &str) -> String;
 
 pub fn times(language: Language, count: usize, shown: &str) -> String {
-    match count {
-        2 => twice(language).to_owned(),
-        _ => counted(language, count, shown, once, many_times),
+    match (language, count) {
+        (Language::En, 1) => "once".to_owned(),
+        (Language::En, 2) => "twice".to_owned(),
+        (Language::En, _) => format!("{shown} times"),
+        (Language::Ja, _) => format!("{shown} 回"),
     }
 }
 
-pub fn channels(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_channel, many_channels)
+/// Each with its English singular and plural, and its Japanese text.
+macro_rules! counted {
+    ($($(#[$doc:meta])* $name:ident: $one:literal, $many:literal / $ja:literal;)+) => {
+        $($(#[$doc])*
+        pub fn $name(language: Language, count: usize, shown: &str) -> String {
+            match (language, count) {
+                (Language::En, 1) => $one.to_owned(),
+                (Language::En, _) => format!($many, shown),
+                (Language::Ja, _) => close_up(&format!($ja, Placed(shown))),
+            }
+        })+
+    };
 }
 
-/// Channels in addition to those that are shown.
-pub fn more_channels(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_more_channel, many_more_channels)
-}
-
-pub fn people(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_person, many_people)
-}
-
-pub fn messages(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_message, many_messages)
-}
-
-pub fn questions(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_question, many_questions)
-}
-
-pub fn moments(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_moment, many_moments)
-}
-
-pub fn posts(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_post, many_posts)
-}
-
-pub fn records(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_record, many_records)
-}
-
-/// Notices such as joins and topics, and messages without text.
-pub fn notices(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_notice, many_notices)
-}
-
-pub fn deleted_messages(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_deleted_message, many_deleted_messages)
-}
-
-/// Messages from when their channels were private.
-pub fn private_messages(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_private_message, many_private_messages)
-}
-
-pub fn messages_outside_range(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_message_outside_range, many_messages_outside_range)
-}
-
-pub fn expired_messages(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_expired_message, many_expired_messages)
-}
-
-/// Commands, and messages by users who have opted out.
-pub fn withheld_messages(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_withheld_message, many_withheld_messages)
-}
-
-pub fn judge_calls(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_judge_call, many_judge_calls)
-}
-
-pub fn replies(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_reply, many_replies)
-}
-
-/// Model calls.
-pub fn calls(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_call, many_calls)
-}
-
-pub fn answers(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_answer, many_answers)
-}
-
-pub fn cases(language: Language, count: usize, shown: &str) -> String {
-    counted(language, count, shown, one_case, many_cases)
-}
-
-/// Returns the singular or the plural text.
-fn counted(
-    language: Language,
-    count: usize,
-    shown: &str,
-    one: fn(Language) -> &'static str,
-    many: fn(Language, &str) -> String,
-) -> String {
-    match count {
-        1 => one(language).to_owned(),
-        _ => many(language, shown),
-    }
-}
-
-texts! {
-    once: "once" / "1 回";
-    twice: "twice" / "2 回";
-    many_times(times: &str): "{times} times" / "{times} 回";
-    one_channel: "1 channel" / "1 チャンネル";
-    many_channels(channels: &str): "{channels} channels" / "{channels} チャンネル";
-    one_more_channel: "1 more channel" / "ほか 1 チャンネル";
-    many_more_channels(channels: &str): "{channels} more channels" / "ほか {channels} チャンネル";
-    one_person: "1 person" / "1 人";
-    many_people(people: &str): "{people} people" / "{people} 人";
-    one_message: "1 message" / "1 件の発言";
-    many_messages(messages: &str): "{messages} messages" / "{messages} 件の発言";
-    one_question: "1 question" / "1 件";
-    many_questions(questions: &str): "{questions} questions" / "{questions} 件";
-    one_moment: "1 moment" / "1 回";
-    many_moments(moments: &str): "{moments} moments" / "{moments} 回";
-    one_post: "1 post" / "1 回";
-    many_posts(posts: &str): "{posts} posts" / "{posts} 回";
-    one_record: "1 record" / "1 件";
-    many_records(records: &str): "{records} records" / "{records} 件";
-    one_notice: "1 notice or message without text" / "入退室などの通知や文のない発言 1 件";
-    many_notices(notices: &str):
-        "{notices} notices and messages without text" / "入退室などの通知や文のない発言 {notices} 件";
-    one_deleted_message: "1 deleted message" / "削除された発言 1 件";
-    many_deleted_messages(messages: &str):
-        "{messages} deleted messages" / "削除された発言 {messages} 件";
-    one_private_message:
-        "1 message from when its channel was private"
-        / "チャンネルが非公開だったころの発言 1 件";
-    many_private_messages(messages: &str):
-        "{messages} messages from when their channels were private"
-        / "チャンネルが非公開だったころの発言 {messages} 件";
-    one_message_outside_range:
-        "1 message outside the time asked for" / "指定した期間の外の発言 1 件";
-    many_messages_outside_range(messages: &str):
-        "{messages} messages outside the time asked for" / "指定した期間の外の発言 {messages} 件";
-    one_expired_message:
-        "1 message older than messages are kept" / "保存期間を過ぎた発言 1 件";
-    many_expired_messages(messages: &str):
-        "{messages} messages older than messages are kept" / "保存期間を過ぎた発言 {messages} 件";
-    one_withheld_message:
-        "1 withheld message (a command, or of someone who opted out)"
-        / "使わない発言（コマンドや、オプトアウトした人のもの）1 件";
-    many_withheld_messages(messages: &str):
-        "{messages} withheld messages (commands, or of people who opted out)"
-        / "使わない発言（コマンドや、オプトアウトした人のもの）{messages} 件";
-    one_judge_call: "1 check whether to speak" / "判断 1 回";
-    many_judge_calls(calls: &str): "{calls} checks whether to speak" / "判断 {calls} 回";
-    one_call: "1 call" / "1 回の呼び出し";
-    many_calls(calls: &str): "{calls} calls" / "{calls} 回の呼び出し";
-    one_answer: "1 answer" / "1 件の回答";
-    many_answers(answers: &str): "{answers} answers" / "{answers} 件の回答";
-    one_case: "1 case" / "1 件";
-    many_cases(cases: &str): "{cases} cases" / "{cases} 件";
-    one_reply: "1 reply" / "返答 1 回";
-    many_replies(replies: &str): "{replies} replies" / "返答 {replies} 回";
+counted! {
+    channels: "1 channel", "{} channels" / "{} チャンネル";
+    /// Channels in addition to those that are shown.
+    more_channels: "1 more channel", "{} more channels" / "ほか {} チャンネル";
+    people: "1 person", "{} people" / "{} 人";
+    messages: "1 message", "{} messages" / "{} 件の発言";
+    questions: "1 question", "{} questions" / "{} 件";
+    moments: "1 moment", "{} moments" / "{} 回";
+    posts: "1 post", "{} posts" / "{} 回";
+    records: "1 record", "{} records" / "{} 件";
+    /// Notices such as joins and topics, and messages without text.
+    notices:
+        "1 notice or message without text",
+        "{} notices and messages without text"
+        / "入退室などの通知や文のない発言 {} 件";
+    deleted_messages: "1 deleted message", "{} deleted messages" / "削除された発言 {} 件";
+    /// Messages from when their channels were private.
+    private_messages:
+        "1 message from when its channel was private",
+        "{} messages from when their channels were private"
+        / "チャンネルが非公開だったころの発言 {} 件";
+    messages_outside_range:
+        "1 message outside the time asked for",
+        "{} messages outside the time asked for"
+        / "指定した期間の外の発言 {} 件";
+    expired_messages:
+        "1 message older than messages are kept",
+        "{} messages older than messages are kept"
+        / "保存期間を過ぎた発言 {} 件";
+    /// Commands, and messages by users who have opted out.
+    withheld_messages:
+        "1 withheld message (a command, or of someone who opted out)",
+        "{} withheld messages (commands, or of people who opted out)"
+        / "使わない発言（コマンドや、オプトアウトした人のもの）{} 件";
+    judge_calls: "1 check whether to speak", "{} checks whether to speak" / "判断 {} 回";
+    replies: "1 reply", "{} replies" / "返答 {} 回";
+    /// Model calls.
+    calls: "1 call", "{} calls" / "{} 回の呼び出し";
+    answers: "1 answer", "{} answers" / "{} 件の回答";
+    cases: "1 case", "{} cases" / "{} 件";
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
+use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::input_file;
+use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,6 +45,23 @@ pub struct RecordedMessage {
 }
 
 impl RecordedMessage {
+    /// A message of Aizuchi's own store.
+    pub fn from_stored(channel: &str, stored: &StoredMessage) -> Self {
+        let message = &stored.message;
+        Self {
+            channel: channel.to_owned(),
+            thread: message.conversation.thread.as_ref().map(ToString::to_string),
+            id: message.id.to_string(),
+            ts: message.at.as_millisecond() as f64 / 1000.0,
+            author: message.author.id.to_string(),
+            name: Some(stored.author_name.to_string()),
+            text: message.text.to_string(),
+            reply_to: Vec::new(),
+            bot: message.author.kind != AuthorKind::Human,
+            opener: false,
+        }
+    }
+
     /// Parses a line of JSON Lines. The error does not repeat its text.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;

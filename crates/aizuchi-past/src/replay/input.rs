@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use crate::replay::export_lines::MessageLine;
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
 use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
+use crate::replay::input::document::ExportError;
 use crate::replay::input::spool::{Spool, SpoolWriter};
 
 /// Which parts of an input are read, and in which language.
@@ -349,6 +350,16 @@ impl<'a> InputWriter<'a> {
         self.left_out.files += 1;
         self.spool.begin_file(format!("{name}, record "));
         self.spool.add_bad(1, "it is not an export that Aizuchi knows");
+    }
+
+    /// Adds the record at which a document breaks off, if it does.
+    fn end_document(&mut self, end: Result<(), ExportError>) -> anyhow::Result<()> {
+        match end {
+            Ok(()) => {}
+            Err(ExportError::Malformed { record, problem }) => self.add_bad(record, problem),
+            Err(ExportError::Failed(error)) => return Err(error),
+        }
+        Ok(())
     }
 
     fn add_bad(&mut self, record: u64, problem: impl Into<String>) {

@@ -2,7 +2,7 @@
 //! ports that record what passes through them.
 
 mod recorded_users;
-mod recording_store;
+mod store_recorder;
 mod recording_mind;
 mod replay_platform;
 mod instance;

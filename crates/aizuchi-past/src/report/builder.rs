@@ -15,18 +15,16 @@ use jiff::tz::TimeZone;
 use crate::replay::Policy;
 use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
-use crate::report::called::CalledFigures;
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, ChannelSums, Names};
 use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel, begin_of_last_days};
-use crate::report::delays::{Delays, Timing};
+use crate::report::delays::Timing;
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
-    ActualCost, CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts,
-    Period, PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Unanswered,
+    ActualCost, CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, Period,
+    PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource,
 };
 use crate::report::interruptions::per_100;
 use crate::report::months::{MonthFigures, MonthSums};
-use crate::report::posts::PostList;
 use crate::report::settings::{PolicySetting, settings_of};
 use crate::report::story_selection::{Candidate, Example, choose, choose_of};
 
@@ -94,38 +92,12 @@ struct PolicySums {
     name: String,
     with_default_limits_of: Vec<String>,
     settings: Option<Vec<PolicySetting>>,
-    observed: usize,
-    only_asked_again: usize,
-    posted: PostedFigures,
-    in_threads: usize,
-    asker_went_on: usize,
-    answered_mentions: usize,
-    called: CalledFigures,
-    reacted: usize,
     channels: Vec<ChannelFigures>,
-    verdicts: Verdicts,
-    hours: [HourFigures; 24],
-    months: BTreeMap<Date, usize>,
-    days: BTreeMap<Date, usize>,
-    posted_days: BTreeMap<Date, usize>,
-    judged_days: BTreeMap<Date, usize>,
-    posts: PostList,
-    messages_in_threads: usize,
-    it_first: Delays,
-    it_first_undisturbed: usize,
-    person_first: Delays,
-    nobody_else: usize,
-    is_annotated: bool,
-    has_replies: bool,
-    unanswered: Unanswered,
-    own_delays: Delays,
-    user_delays: Delays,
+    sums: ChannelSums,
     judge_calls: CallCount,
     second_looks: u64,
     reply_calls: CallCount,
     judge_answers: CallCount,
-    moments: MomentCounts,
-    candidates: Vec<Candidate>,
     decided: Decided,
     spent: Option<f64>,
 }
@@ -236,7 +208,7 @@ impl ReportBuilder {
             let messages = policy.channels.iter().map(|channel| channel.messages).sum();
             (policy.channels.len(), messages)
         });
-        let messages_in_threads = sums.first().map_or(0, |policy| policy.messages_in_threads);
+        let messages_in_threads = sums.first().map_or(0, |policy| policy.sums.messages_in_threads);
         let options = self.options;
         let figures = |policy: &PolicySums| policy.figures(&options, days, span);
         let policies: Vec<PolicyFigures> = sums.iter().map(figures).collect();
@@ -294,42 +266,12 @@ impl PolicySums {
             name: name.to_owned(),
             with_default_limits_of: Vec::new(),
             settings: None,
-            observed: 0,
-            only_asked_again: 0,
-            posted: PostedFigures::default(),
-            in_threads: 0,
-            asker_went_on: 0,
-            answered_mentions: 0,
-            called: CalledFigures::default(),
-            reacted: 0,
             channels: Vec::new(),
-            verdicts: Verdicts::default(),
-            // A channel of which it is not known makes the sum unknown.
-            hours: [HourFigures {
-                posted_without_model: Some(PlacePosts::default()),
-                ..HourFigures::default()
-            }; 24],
-            months: BTreeMap::new(),
-            days: BTreeMap::new(),
-            posted_days: BTreeMap::new(),
-            judged_days: BTreeMap::new(),
-            posts: PostList::default(),
-            messages_in_threads: 0,
-            it_first: Delays::default(),
-            it_first_undisturbed: 0,
-            person_first: Delays::default(),
-            nobody_else: 0,
-            is_annotated: false,
-            has_replies: false,
-            unanswered: Unanswered::default(),
-            own_delays: Delays::default(),
-            user_delays: Delays::default(),
+            sums: ChannelSums::with_posts(Some(PlacePosts::default())),
             judge_calls: CallCount::default(),
             second_looks: 0,
             reply_calls: CallCount::default(),
             judge_answers: CallCount::default(),
-            moments: MomentCounts::default(),
-            candidates: Vec::new(),
             decided: Decided::new(name),
             spent: None,
         }
@@ -340,56 +282,10 @@ impl PolicySums {
         self.second_looks += moments.second_looks;
         self.reply_calls.add(moments.reply_calls);
         self.judge_answers.add(moments.judge_answers);
-        self.observed += channel.observed;
-        self.only_asked_again += channel.only_asked_again;
-        self.posted.add(channel.posted);
-        self.in_threads += channel.in_threads;
-        self.asker_went_on += channel.asker_went_on;
-        self.answered_mentions += channel.answered_mentions;
-        self.called.merge(channel.called);
-        self.reacted += channel.reacted;
-        self.verdicts.merge(channel.verdicts);
-        for (own, added) in self.hours.iter_mut().zip(channel.hours) {
-            own.messages += added.messages;
-            own.spoke += added.spoke;
-            own.wrong += added.wrong;
-            own.posted_without_model =
-                PlacePosts::sum(own.posted_without_model, added.posted_without_model);
-        }
-        for (month, messages) in channel.months {
-            *self.months.entry(month).or_default() += messages;
-        }
-        for (day, spoke) in channel.days {
-            *self.days.entry(day).or_default() += spoke;
-        }
-        for (day, posted) in channel.posted_days {
-            *self.posted_days.entry(day).or_default() += posted;
-        }
-        for (day, judged) in channel.judged_days {
-            *self.judged_days.entry(day).or_default() += judged;
-        }
-        self.posts.merge(channel.posts);
-        self.messages_in_threads += channel.messages_in_threads;
-        self.it_first.merge(&channel.first.it_first);
-        self.it_first_undisturbed += channel.first.it_first_undisturbed;
-        self.person_first.merge(&channel.first.person_first);
-        self.nobody_else += channel.first.nobody_else;
-        self.is_annotated |= channel.first.is_annotated;
-        self.has_replies |= channel.first.has_replies;
-        self.unanswered.questions += channel.unanswered.questions;
-        self.unanswered.picked_up += channel.unanswered.picked_up;
-        self.unanswered.missed += channel.unanswered.missed;
-        self.unanswered.is_annotated |= channel.unanswered.is_annotated;
-        self.own_delays.merge(&channel.own_delays);
-        self.user_delays.merge(&channel.user_delays);
-        self.moments.wrong += channel.moments.wrong;
-        self.moments.spoke += channel.moments.spoke;
-        self.moments.silent += channel.moments.silent;
-        self.moments.no_question += channel.moments.no_question;
+        self.sums.add(channel.sums);
         let figures = channel.figures;
         let wrong_per_100 = per_100(figures.wrong, figures.spoke);
         self.channels.push(ChannelFigures { wrong_per_100, ..figures });
-        self.candidates.extend(channel.candidates);
     }
 
     fn figures(
@@ -398,15 +294,16 @@ impl PolicySums {
         days: f64,
         span: Option<(Timestamp, Timestamp)>,
     ) -> PolicyFigures {
+        let (sums, first) = (&self.sums, &self.sums.first);
         let is_known =
-            options.source != ReportSource::AlwaysSilent && !self.verdicts.are_all_unknown();
+            options.source != ReportSource::AlwaysSilent && !sums.verdicts.are_all_unknown();
         let spoke = self.channels.iter().map(|channel| channel.spoke).sum::<usize>();
         let wrong = self.channels.iter().map(|channel| channel.wrong).sum::<usize>();
         let per_day = |count: f64| (days >= 1.0).then(|| count / days);
-        let (it_first, person_first) = (self.it_first.count(), self.person_first.count());
+        let (it_first, person_first) = (first.it_first.count(), first.person_first.count());
         let is_spoken = |story: &Candidate| is_known || !self.is_silent_because_scripted(story);
         let told: Vec<Candidate> =
-            self.candidates.iter().filter(|one| is_spoken(one)).cloned().collect();
+            sums.candidates.iter().filter(|one| is_spoken(one)).cloned().collect();
         let is_builtin = options.source == ReportSource::Builtin && is_known;
         let with_rate = |hour: &HourFigures| HourFigures {
             wrong_per_100: per_100(hour.wrong, hour.spoke),
@@ -419,46 +316,46 @@ impl PolicySums {
         };
         let is_long = is_known && days >= 1.0;
         let [busiest, busiest_posted] =
-            [&self.days, &self.posted_days].map(|days| busiest(days).filter(|_| is_long));
+            [&sums.days, &sums.posted_days].map(|days| busiest(days).filter(|_| is_long));
         PolicyFigures {
             name: self.name.clone(),
             with_default_limits_of: self.with_default_limits_of.clone(),
             settings: self.settings.clone(),
             spoke: is_known.then_some(spoke),
-            unknown_verdicts: self.verdicts.unknown,
-            observed: self.observed,
+            unknown_verdicts: sums.verdicts.unknown,
+            observed: sums.observed,
             per_day: per_day(spoke as f64).filter(|_| is_known),
             busiest_day: busiest.map(|(_, most)| most),
             busiest_date: busiest.map(|(date, _)| date),
             wrong: is_known.then_some(wrong),
-            only_asked_again: is_builtin.then_some(self.only_asked_again),
+            only_asked_again: is_builtin.then_some(sums.only_asked_again),
             posted_without_model: is_builtin.then(|| PostedFigures {
-                per_month: per_day(self.posted.spoke as f64).map(|daily| daily * DAYS_OF_MONTH),
+                per_month: per_day(sums.posted.spoke as f64).map(|daily| daily * DAYS_OF_MONTH),
                 busiest_day: busiest_posted.map(|(_, most)| most),
                 busiest_date: busiest_posted.map(|(date, _)| date),
-                ..self.posted
+                ..sums.posted
             }),
-            in_threads: is_known.then_some(self.in_threads),
-            asker_went_on: is_known.then_some(self.asker_went_on),
-            answered_mentions: self.answered_mentions,
-            called: self.called.clone(),
-            reacted: self.reacted,
+            in_threads: is_known.then_some(sums.in_threads),
+            asker_went_on: is_known.then_some(sums.asker_went_on),
+            answered_mentions: sums.answered_mentions,
+            called: sums.called.clone(),
+            reacted: sums.reacted,
             by_channel: self.channels.iter().map(with_posts).collect(),
-            by_hour: self.hours.iter().map(with_rate).collect(),
+            by_hour: sums.hours.iter().map(with_rate).collect(),
             by_month: self.months(span, &options.zone, is_known, is_builtin),
             first_answers: FirstAnswers {
-                taken_up: it_first as usize + person_first as usize + self.nobody_else,
+                taken_up: it_first as usize + person_first as usize + first.nobody_else,
                 it_first: it_first as usize,
-                it_first_undisturbed: self.it_first_undisturbed,
-                its_lead: self.it_first.median(),
+                it_first_undisturbed: first.it_first_undisturbed,
+                its_lead: first.it_first.median(),
                 person_first: person_first as usize,
-                persons_lead: self.person_first.median(),
-                nobody_else: self.nobody_else,
-                is_annotated: self.is_annotated,
-                has_replies: self.has_replies,
+                persons_lead: first.person_first.median(),
+                nobody_else: first.nobody_else,
+                is_annotated: first.is_annotated,
+                has_replies: first.has_replies,
             },
-            unanswered: Some(self.unanswered).filter(|found| found.questions > 0 && is_known),
-            timing: Timing::new(&self.own_delays, &self.user_delays),
+            unanswered: Some(sums.unanswered).filter(|found| found.questions > 0 && is_known),
+            timing: Timing::new(&sums.own_delays, &sums.user_delays),
             calls: CallFigures {
                 judge_calls: self.judge_calls.calls,
                 second_looks: (options.source != ReportSource::Ledger).then_some(self.second_looks),
@@ -473,11 +370,11 @@ impl PolicySums {
                 total,
                 per_month: per_day(total).map(|daily| daily * DAYS_OF_MONTH),
             }),
-            moments: self.moments,
+            moments: sums.moments,
             stories: choose(&told),
-            answers_to_calls: choose_of(&self.candidates, Example::Called, MAX_BESIDE),
-            reactions: choose_of(&self.candidates, Example::Reacted, MAX_BESIDE),
-            posts: Some(&self.posts).filter(|_| is_known && !options.source.is_scripted()).cloned(),
+            answers_to_calls: choose_of(&sums.candidates, Example::Called, MAX_BESIDE),
+            reactions: choose_of(&sums.candidates, Example::Reacted, MAX_BESIDE),
+            posts: Some(&sums.posts).filter(|_| is_known && !options.source.is_scripted()).cloned(),
         }
     }
 
@@ -492,17 +389,17 @@ impl PolicySums {
         let Some((from, to)) = span else { return Vec::new() };
         let [from, to] = [from, to].map(|at| zone.to_datetime(at).date());
         let sums = MonthSums {
-            messages: &self.months,
-            spoken: Some(&self.days).filter(|_| is_known),
-            posted: Some(&self.posted_days).filter(|_| is_builtin),
+            messages: &self.sums.months,
+            spoken: Some(&self.sums.days).filter(|_| is_known),
+            posted: Some(&self.sums.posted_days).filter(|_| is_builtin),
         };
         sums.figures(from, to)
     }
 
     /// The share of the judged decisions that fall into the last days of a history.
     fn last_days_share(&self, end: Timestamp) -> Option<f64> {
-        let all = self.judged_days.values().sum::<usize>();
-        let last = self.judged_days.range(begin_of_last_days(end)..).map(|(_, judged)| judged);
+        let all = self.sums.judged_days.values().sum::<usize>();
+        let last = self.sums.judged_days.range(begin_of_last_days(end)..).map(|(_, judged)| judged);
         let last = last.sum::<usize>();
         (all > 0).then(|| last as f64 / all as f64)
     }

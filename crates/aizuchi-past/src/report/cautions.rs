@@ -19,7 +19,7 @@ fn policy_cautions(report: &Report, policy: &PolicyFigures, language: Language) 
     let limited = report.with_default_limits(policy).map(|limited| &limited.name);
     let settings = policy.settings.as_deref().unwrap_or_default();
     let unlimited = settings.iter().filter(|setting| is_turned_off(setting));
-    let unlimited = unlimited.filter_map(|setting| limit_name(setting.key, language));
+    let unlimited = unlimited.filter_map(|setting| setting.key.limit_name(language));
     let unlimited: Vec<&str> = unlimited.collect();
     let limits = (!unlimited.is_empty()).then(|| {
         let parts = unlimited.join(list_separator(l));
@@ -56,33 +56,4 @@ fn is_turned_off(setting: &PolicySetting) -> bool {
 
 fn has_no_gates(setting: &PolicySetting) -> bool {
     matches!(&setting.value, Some(SettingValue::Gates(gates)) if gates.is_empty())
-}
-
-/// Returns what a setting limits. `None` for a setting that is no limit.
-fn limit_name(key: SettingKey, language: Language) -> Option<&'static str> {
-    let name = match key {
-        SettingKey::TokensPerDay => texts::limit_tokens,
-        SettingKey::PostsPerChannel => texts::limit_posts,
-        SettingKey::JudgeCallsPerPerson => texts::limit_person_calls,
-        SettingKey::CallsPerDecision => texts::limit_decision_calls,
-        SettingKey::MaxWait => texts::limit_wait,
-        SettingKey::Mode
-        | SettingKey::Wait
-        | SettingKey::MinWait
-        | SettingKey::MinWaitFloor
-        | SettingKey::Jitter
-        | SettingKey::Timing
-        | SettingKey::MaxDelay
-        | SettingKey::MinConfidence
-        | SettingKey::Gates
-        | SettingKey::LearnedGate
-        | SettingKey::Cooldown
-        | SettingKey::MaxShare
-        | SettingKey::QuietHours
-        | SettingKey::FacilitatorRest
-        | SettingKey::FacilitatorCooldown
-        | SettingKey::Channels
-        | SettingKey::Others => return None,
-    };
-    Some(name(language))
 }

@@ -39,6 +39,20 @@ const SOON: SignedDuration = SignedDuration::from_mins(30);
 /// The part of a policy's figures that comes from one channel.
 pub struct ChannelReport {
     pub figures: ChannelFigures,
+    pub sums: ChannelSums,
+    /// The messages that the persona would have taken up, and when.
+    pub taken_up: Vec<(MessageId, Timestamp)>,
+    /// Those of `taken_up` about which the built-in mind posts something without a model.
+    posted_about: Vec<(MessageId, Timestamp)>,
+    /// The questions in `taken_up` that no person answered.
+    pub picked_up: Vec<MessageId>,
+    /// Those of `picked_up` about which the built-in mind posts something without a model.
+    pub posted_picked_up: Vec<MessageId>,
+}
+
+/// What is summed up over the channels of a policy.
+#[derive(Default)]
+pub struct ChannelSums {
     pub observed: usize,
     /// Posts that only say that the persona does not know, or repeat the question to everyone.
     pub only_asked_again: usize,
@@ -68,14 +82,60 @@ pub struct ChannelReport {
     pub user_delays: Delays,
     pub moments: MomentCounts,
     pub candidates: Vec<Candidate>,
-    /// The messages that the persona would have taken up, and when.
-    pub taken_up: Vec<(MessageId, Timestamp)>,
-    /// Those of `taken_up` about which the built-in mind posts something without a model.
-    posted_about: Vec<(MessageId, Timestamp)>,
-    /// The questions in `taken_up` that no person answered.
-    pub picked_up: Vec<MessageId>,
-    /// Those of `picked_up` about which the built-in mind posts something without a model.
-    pub posted_picked_up: Vec<MessageId>,
+}
+
+impl ChannelSums {
+    /// A channel of which it is not known what is posted without a model makes the sum unknown.
+    pub fn with_posts(posts: Option<PlacePosts>) -> Self {
+        let hour = HourFigures { posted_without_model: posts, ..HourFigures::default() };
+        Self { hours: [hour; 24], ..Self::default() }
+    }
+
+    pub fn add(&mut self, channel: Self) {
+        self.observed += channel.observed;
+        self.only_asked_again += channel.only_asked_again;
+        self.posted.add(channel.posted);
+        self.in_threads += channel.in_threads;
+        self.asker_went_on += channel.asker_went_on;
+        self.answered_mentions += channel.answered_mentions;
+        self.called.merge(channel.called);
+        self.reacted += channel.reacted;
+        self.verdicts.merge(channel.verdicts);
+        for (own, added) in self.hours.iter_mut().zip(channel.hours) {
+            own.messages += added.messages;
+            own.spoke += added.spoke;
+            own.wrong += added.wrong;
+            own.posted_without_model =
+                PlacePosts::sum(own.posted_without_model, added.posted_without_model);
+        }
+        for (own, added) in [
+            (&mut self.months, channel.months),
+            (&mut self.days, channel.days),
+            (&mut self.posted_days, channel.posted_days),
+            (&mut self.judged_days, channel.judged_days),
+        ] {
+            added.into_iter().for_each(|(day, count)| *own.entry(day).or_default() += count);
+        }
+        self.posts.merge(channel.posts);
+        self.messages_in_threads += channel.messages_in_threads;
+        self.first.it_first.merge(&channel.first.it_first);
+        self.first.it_first_undisturbed += channel.first.it_first_undisturbed;
+        self.first.person_first.merge(&channel.first.person_first);
+        self.first.nobody_else += channel.first.nobody_else;
+        self.first.is_annotated |= channel.first.is_annotated;
+        self.first.has_replies |= channel.first.has_replies;
+        self.unanswered.questions += channel.unanswered.questions;
+        self.unanswered.picked_up += channel.unanswered.picked_up;
+        self.unanswered.missed += channel.unanswered.missed;
+        self.unanswered.is_annotated |= channel.unanswered.is_annotated;
+        self.own_delays.merge(&channel.own_delays);
+        self.user_delays.merge(&channel.user_delays);
+        self.moments.wrong += channel.moments.wrong;
+        self.moments.spoke += channel.moments.spoke;
+        self.moments.silent += channel.moments.silent;
+        self.moments.no_question += channel.moments.no_question;
+        self.candidates.extend(channel.candidates);
+    }
 }
 
 /// For how many unasked decisions the judge's answer is known.
@@ -189,30 +249,7 @@ impl<'a> ChannelAnalysis<'a> {
     pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
         let mut unanswered = self.index.unanswered();
         unanswered.retain(|question| !self.owed.contains(&question.id));
-        let mut report = ChannelReport {
-            figures: ChannelFigures {
-                name: self.channel.name.clone(),
-                messages: 0,
-                spoke: 0,
-                wrong: 0,
-                wrong_per_100: None,
-                posted_without_model: self.no_posts(),
-            },
-            observed: 0,
-            only_asked_again: 0,
-            posted: PostedFigures::default(),
-            in_threads: 0,
-            asker_went_on: 0,
-            answered_mentions: 0,
-            called: CalledFigures::default(),
-            reacted: 0,
-            verdicts: Verdicts::default(),
-            hours: [HourFigures { posted_without_model: self.no_posts(), ..HourFigures::default() };
-                24],
-            months: BTreeMap::new(),
-            days: BTreeMap::new(),
-            posted_days: BTreeMap::new(),
-            judged_days: BTreeMap::new(),
+        let sums = ChannelSums {
             posts: self.list_posts(&unanswered)?,
             messages_in_threads: self.messages_in_threads(),
             first: FirstAnswerDelays {
@@ -224,10 +261,19 @@ impl<'a> ChannelAnalysis<'a> {
                 is_annotated: self.index.is_annotated,
                 ..Unanswered::default()
             },
-            own_delays: Delays::default(),
-            user_delays: Delays::default(),
             moments: MomentCounts { no_question: self.no_question, ..MomentCounts::default() },
-            candidates: Vec::new(),
+            ..ChannelSums::with_posts(self.no_posts())
+        };
+        let mut report = ChannelReport {
+            figures: ChannelFigures {
+                name: self.channel.name.clone(),
+                messages: 0,
+                spoke: 0,
+                wrong: 0,
+                wrong_per_100: None,
+                posted_without_model: self.no_posts(),
+            },
+            sums,
             taken_up: Vec::new(),
             posted_about: Vec::new(),
             picked_up: Vec::new(),
@@ -237,25 +283,25 @@ impl<'a> ChannelAnalysis<'a> {
         for message in self.channel.rows.human_messages() {
             report.figures.messages += 1;
             let at = zone.to_datetime(message.at());
-            report.hours[at.hour() as usize].messages += 1;
-            *report.months.entry(at.date().first_of_month()).or_default() += 1;
+            report.sums.hours[at.hour() as usize].messages += 1;
+            *report.sums.months.entry(at.date().first_of_month()).or_default() += 1;
         }
         for delay in self.index.delays() {
-            report.user_delays.add(delay);
+            report.sums.user_delays.add(delay);
         }
         let mut pending = Vec::new();
         let (mut said, mut reader) = (Said::new(), self.channel.reader());
         for moment in self.moments {
-            report.verdicts.add(moment);
+            report.sums.verdicts.add(moment);
             if is_judged(moment) {
                 let day = TimeZone::UTC.to_datetime(moment.at).date();
-                *report.judged_days.entry(day).or_default() += 1;
+                *report.sums.judged_days.entry(day).or_default() += 1;
             }
             match moment.kind {
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
                     let call = self.call(moment, &mut said, &mut reader)?;
-                    report.answered_mentions += 1;
-                    report.called.add(&call);
+                    report.sums.answered_mentions += 1;
+                    report.sums.called.add(&call);
                     pending.extend(self.answered_call(moment, call));
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
@@ -263,11 +309,11 @@ impl<'a> ChannelAnalysis<'a> {
                     let date = zone.to_datetime(moment.at).date();
                     let spoken = self.spoken(moment);
                     let (is_wrong, is_posted) = (spoken.disturbance.is_some(), is_posted(moment));
-                    *report.days.entry(date).or_default() += 1;
+                    *report.sums.days.entry(date).or_default() += 1;
                     if is_posted {
-                        *report.posted_days.entry(date).or_default() += 1;
+                        *report.sums.posted_days.entry(date).or_default() += 1;
                     }
-                    let hour = &mut report.hours[hour(moment.at)];
+                    let hour = &mut report.sums.hours[hour(moment.at)];
                     hour.spoke += 1;
                     hour.wrong += usize::from(is_wrong);
                     let posts = Some(PlacePosts::from_post(is_posted, is_wrong));
@@ -280,7 +326,7 @@ impl<'a> ChannelAnalysis<'a> {
                     pending.extend(self.tellable(spoken));
                 }
                 MomentKind::Reacted => {
-                    report.reacted += 1;
+                    report.sums.reacted += 1;
                     pending.extend(self.reaction(moment));
                 }
                 MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
@@ -288,7 +334,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
         pending.extend(self.add_unanswered(&unanswered, &mut report));
         pending.extend(self.add_answered(&unanswered, &mut report));
-        report.candidates = self.select_stories(pending)?;
+        report.sums.candidates = self.select_stories(pending)?;
         Ok(report)
     }
 
@@ -331,7 +377,7 @@ impl<'a> ChannelAnalysis<'a> {
         unanswered: &[MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<PendingStory<'a>> {
-        report.unanswered.questions = unanswered.len();
+        report.sums.unanswered.questions = unanswered.len();
         let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
         for question in unanswered {
@@ -341,12 +387,12 @@ impl<'a> ChannelAnalysis<'a> {
                 None => missed.push(question),
             }
         }
-        report.unanswered.picked_up = report.picked_up.len();
-        report.posted.picked_up = report.posted_picked_up.len();
-        report.unanswered.missed = missed.len();
+        report.sums.unanswered.picked_up = report.picked_up.len();
+        report.sums.posted.picked_up = report.posted_picked_up.len();
+        report.sums.unanswered.missed = missed.len();
         let told = missed.into_iter().filter_map(|question| self.missed(question));
         let told: Vec<PendingStory<'a>> = told.collect();
-        report.moments.silent += told.len();
+        report.sums.moments.silent += told.len();
         told
     }
 
@@ -398,7 +444,7 @@ impl<'a> ChannelAnalysis<'a> {
             })
         });
         let answered: Vec<PendingStory<'a>> = answered.collect();
-        report.moments.silent += answered.len();
+        report.sums.moments.silent += answered.len();
         answered
     }
 

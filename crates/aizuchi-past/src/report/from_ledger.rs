@@ -170,18 +170,7 @@ fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<Recorde
             && stored.gate != Some(Gate::OptedOut)
             && !stored.is_withheld
     };
-    let recorded = |stored: &StoredMessage| RecordedMessage {
-        channel: channel.name.to_string(),
-        thread: stored.message.conversation.thread.as_ref().map(ToString::to_string),
-        id: stored.message.id.to_string(),
-        ts: stored.message.at.as_millisecond() as f64 / 1000.0,
-        author: stored.message.author.id.to_string(),
-        name: Some(stored.author_name.to_string()),
-        text: stored.message.text.to_string(),
-        reply_to: Vec::new(),
-        bot: stored.message.author.kind == AuthorKind::Bot,
-        opener: false,
-    };
+    let recorded = |stored| RecordedMessage::from_stored(&channel.name, stored);
     stored.iter().filter(is_shown).map(recorded).collect()
 }
 

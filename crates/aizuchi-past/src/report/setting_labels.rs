@@ -35,7 +35,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     };
     let is_shown = |key: &SettingKey| is_changed(*key) || key.comes_with().is_some_and(is_changed);
     let row = |key: SettingKey| SettingRow {
-        label: label(key, language),
+        label: key.label(language),
         key: key.single_path(),
         values: all.iter().map(|settings| told(settings, key, language)).collect(),
     };
@@ -64,8 +64,8 @@ pub fn describe_settings(
         let key = setting.key;
         let (own, default) = (value_text(key, value, l), value_text(key, &default, l));
         Some(match key.single_path() {
-            Some(path) => texts::setting_changed(l, label(key, l), path, &own, &default),
-            None => texts::others_changed(l, label(key, l), &own),
+            Some(path) => texts::setting_changed(l, key.label(l), path, &own, &default),
+            None => texts::others_changed(l, key.label(l), &own),
         })
     });
     let changed: Vec<String> = changed.collect();
@@ -162,34 +162,6 @@ fn exact_length(seconds: f64, language: Language) -> String {
 fn exact_percent(share: f64) -> String {
     let percent = (share * 1e8).round() / 1e6;
     format!("{percent} %")
-}
-
-fn label(key: SettingKey, language: Language) -> &'static str {
-    let label = match key {
-        SettingKey::Mode => texts::setting_mode,
-        SettingKey::Wait => texts::setting_wait,
-        SettingKey::MinWait => texts::setting_min_wait,
-        SettingKey::MinWaitFloor => texts::setting_min_wait_floor,
-        SettingKey::Jitter => texts::setting_jitter,
-        SettingKey::MaxWait => texts::setting_max_wait,
-        SettingKey::Timing => texts::setting_timing,
-        SettingKey::MaxDelay => texts::setting_max_delay,
-        SettingKey::MinConfidence => texts::setting_min_confidence,
-        SettingKey::Gates => texts::setting_gates,
-        SettingKey::LearnedGate => texts::setting_learned_gate,
-        SettingKey::Cooldown => texts::setting_cooldown,
-        SettingKey::MaxShare => texts::setting_max_share,
-        SettingKey::QuietHours => texts::setting_quiet_hours,
-        SettingKey::FacilitatorRest => texts::setting_rest,
-        SettingKey::FacilitatorCooldown => texts::setting_facilitator_cooldown,
-        SettingKey::TokensPerDay => texts::setting_tokens,
-        SettingKey::PostsPerChannel => texts::setting_posts,
-        SettingKey::JudgeCallsPerPerson => texts::setting_person_calls,
-        SettingKey::CallsPerDecision => texts::setting_decision_calls,
-        SettingKey::Channels => texts::setting_channels,
-        SettingKey::Others => texts::setting_others,
-    };
-    label(language)
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use aizuchi_config::budget::{BudgetConfig, ModelCosts};
 use aizuchi_config::facilitator::FacilitatorConfig;
 use aizuchi_config::response::{JudgeGate, ResponseConfig};
 use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::persona::Language;
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::{ChannelRules, Mode, PostTiming, QuietHours};
+use aizuchi_model::texts::policies as texts;
 use serde::{Serialize, Serializer};
 
 use crate::replay::Policy;
@@ -18,34 +20,6 @@ pub struct PolicySetting {
     /// `None` if the policy does not use it, e.g. the length of a wait in a mode without waits.
     pub value: Option<SettingValue>,
     pub default: SettingValue,
-}
-
-/// A setting, by its path in the config.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingKey {
-    Mode,
-    Wait,
-    MinWait,
-    MinWaitFloor,
-    Jitter,
-    MaxWait,
-    Timing,
-    MaxDelay,
-    MinConfidence,
-    Gates,
-    LearnedGate,
-    Cooldown,
-    MaxShare,
-    QuietHours,
-    FacilitatorRest,
-    FacilitatorCooldown,
-    TokensPerDay,
-    PostsPerChannel,
-    JudgeCallsPerPerson,
-    CallsPerDecision,
-    Channels,
-    /// Further parts of the config, by name.
-    Others,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -84,189 +58,142 @@ impl PolicySetting {
     }
 }
 
-impl SettingKey {
-    pub const ALL: [SettingKey; 22] = [
-        SettingKey::Mode,
-        SettingKey::Wait,
-        SettingKey::MinWait,
-        SettingKey::MinWaitFloor,
-        SettingKey::Jitter,
-        SettingKey::MaxWait,
-        SettingKey::Timing,
-        SettingKey::MaxDelay,
-        SettingKey::MinConfidence,
-        SettingKey::Gates,
-        SettingKey::LearnedGate,
-        SettingKey::Cooldown,
-        SettingKey::MaxShare,
-        SettingKey::QuietHours,
-        SettingKey::FacilitatorRest,
-        SettingKey::FacilitatorCooldown,
-        SettingKey::TokensPerDay,
-        SettingKey::PostsPerChannel,
-        SettingKey::JudgeCallsPerPerson,
-        SettingKey::CallsPerDecision,
-        SettingKey::Channels,
-        SettingKey::Others,
-    ];
-
-    /// Returns its path in the config.
-    pub fn path(self) -> &'static str {
-        match self {
-            SettingKey::Mode => "response.mode",
-            SettingKey::Wait => "response.wait",
-            SettingKey::MinWait => "response.min_wait_seconds",
-            SettingKey::MinWaitFloor => "response.min_wait_floor_seconds",
-            SettingKey::Jitter => "response.jitter_ratio",
-            SettingKey::MaxWait => "response.max_wait_seconds",
-            SettingKey::Timing => "response.timing",
-            SettingKey::MaxDelay => "response.max_delay_seconds",
-            SettingKey::MinConfidence => "response.min_confidence",
-            SettingKey::Gates => "response.gates",
-            SettingKey::LearnedGate => "response.learned_gate",
-            SettingKey::Cooldown => "response.cooldown_seconds",
-            SettingKey::MaxShare => "response.max_share",
-            SettingKey::QuietHours => "response.quiet_hours",
-            SettingKey::FacilitatorRest => "facilitator.rest_seconds",
-            SettingKey::FacilitatorCooldown => "facilitator.cooldown_minutes",
-            SettingKey::TokensPerDay => "budget.tokens_per_day",
-            SettingKey::PostsPerChannel => "budget.posts_per_channel_per_hour",
-            SettingKey::JudgeCallsPerPerson => "budget.judge_calls_per_person_per_hour",
-            SettingKey::CallsPerDecision => "budget.calls_per_decision",
-            SettingKey::Channels => "channels",
-            SettingKey::Others => "others",
+/// Lists the settings: path in the config, label, what applies a change (a `reload` or a `restart`), which limit it is,
+/// the setting that gives it its meaning, when it has an effect, and its value.
+macro_rules! settings {
+    (@reload) => { true };
+    (@restart) => { false };
+    (|$config:ident| $(
+        $(#[$doc:meta])*
+        $key:ident $path:literal $label:ident $applied_by:ident
+        $(limits $limit:ident)? $(with $other:ident)? $(if $condition:expr)? => $value:expr;
+    )*) => {
+        /// A setting, by its path in the config.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum SettingKey {
+            $($(#[$doc])* $key,)*
         }
-    }
 
+        impl SettingKey {
+            pub const ALL: [SettingKey; [$($path),*].len()] = [$(SettingKey::$key),*];
+
+            /// Returns its path in the config.
+            pub fn path(self) -> &'static str {
+                match self {
+                    $(SettingKey::$key => $path,)*
+                }
+            }
+
+            pub fn label(self, language: Language) -> &'static str {
+                match self {
+                    $(SettingKey::$key => texts::$label(language),)*
+                }
+            }
+
+            /// Returns what it limits. `None` for a setting that is no limit.
+            pub fn limit_name(self, language: Language) -> Option<&'static str> {
+                match self {
+                    $(SettingKey::$key => None$(.or(Some(texts::$limit(language))))?,)*
+                }
+            }
+
+            /// Returns the setting that gives this one its meaning. If the other one is shown, this one is shown, too,
+            /// even with its default.
+            pub fn comes_with(self) -> Option<SettingKey> {
+                match self {
+                    $(SettingKey::$key => None$(.or(Some(SettingKey::$other)))?,)*
+                }
+            }
+
+            /// Whether a reload of the config applies it, without a restart.
+            pub fn holds_after_reload(self) -> bool {
+                match self {
+                    $(SettingKey::$key => settings!(@$applied_by),)*
+                }
+            }
+
+            /// Whether it has an effect, given the other settings.
+            fn is_in_force(self, $config: &Config) -> bool {
+                match self {
+                    $(SettingKey::$key => true$( && $condition)?,)*
+                }
+            }
+
+            fn value(self, $config: &Config) -> SettingValue {
+                match self {
+                    $(SettingKey::$key => $value,)*
+                }
+            }
+        }
+    };
+}
+
+settings! { |config|
+    Mode "response.mode" setting_mode reload => SettingValue::Mode(rules(config).mode);
+    Wait "response.wait" setting_wait restart if !is_facilitator(config)
+        => SettingValue::Wait(config.response.wait);
+    MinWait "response.min_wait_seconds" setting_min_wait restart with Wait
+        if !is_facilitator(config)
+        => SettingValue::Seconds(config.wait_settings().min_wait_seconds);
+    MinWaitFloor "response.min_wait_floor_seconds" setting_min_wait_floor restart
+        if !is_facilitator(config) && config.response.wait == WaitStrategy::Adaptive
+        => SettingValue::Seconds(config.wait_settings().min_wait_floor_seconds);
+    Jitter "response.jitter_ratio" setting_jitter restart
+        if !is_facilitator(config) && config.response.wait == WaitStrategy::Fixed
+        => SettingValue::Share(config.wait_settings().jitter_ratio);
+    MaxWait "response.max_wait_seconds" setting_max_wait restart limits limit_wait
+        if !is_facilitator(config)
+        => SettingValue::Seconds(config.wait_settings().max_wait_seconds);
+    Timing "response.timing" setting_timing restart
+        => SettingValue::Timing(config.response.timing());
+    MaxDelay "response.max_delay_seconds" setting_max_delay restart
+        => SettingValue::Seconds(config.response.max_delay_seconds.0);
+    MinConfidence "response.min_confidence" setting_min_confidence reload
+        => SettingValue::Share(config.response.min_confidence.0);
+    Gates "response.gates" setting_gates restart
+        => SettingValue::Gates(config.response.gates.iter().map(|gate| gate.gate()).collect());
+    LearnedGate "response.learned_gate" setting_learned_gate restart
+        => config.response.learned_miss().map_or(SettingValue::Off, SettingValue::Share);
+    Cooldown "response.cooldown_seconds" setting_cooldown reload
+        if !is_facilitator(config) && config.response.gates.contains(&JudgeGate::Cooldown)
+        => SettingValue::Seconds(config.response.cooldown_seconds.0);
+    MaxShare "response.max_share" setting_max_share reload
+        if config.response.gates.contains(&JudgeGate::Share)
+        => SettingValue::Share(config.response.max_share.0);
+    QuietHours "response.quiet_hours" setting_quiet_hours reload
+        => rules(config).quiet_hours.map_or(SettingValue::Off, SettingValue::Hours);
+    FacilitatorRest "facilitator.rest_seconds" setting_rest reload with Mode
+        if is_facilitator(config)
+        => SettingValue::Seconds(rules(config).facilitation.rest_seconds);
+    FacilitatorCooldown "facilitator.cooldown_minutes" setting_facilitator_cooldown reload with Mode
+        if is_facilitator(config)
+        => SettingValue::Seconds(rules(config).facilitation.cooldown.as_secs_f64());
+    // The built-in mind has no such limit: it is that of a model.
+    TokensPerDay "budget.tokens_per_day" setting_tokens reload limits limit_tokens
+        => limit(config.budget.limits(ModelCosts::Tokens).tokens_per_day);
+    PostsPerChannel "budget.posts_per_channel_per_hour" setting_posts reload limits limit_posts
+        => limit(config.budget.posts_per_channel_per_hour.most());
+    JudgeCallsPerPerson "budget.judge_calls_per_person_per_hour" setting_person_calls reload
+        limits limit_person_calls
+        => limit(config.budget.judge_calls_per_person_per_hour.most());
+    CallsPerDecision "budget.calls_per_decision" setting_decision_calls reload
+        limits limit_decision_calls
+        => limit(config.budget.calls_per_decision.most());
+    Channels "channels" setting_channels reload
+        => SettingValue::Count(config.channels.len() as u64);
+    /// Further parts of the config, by name.
+    Others "others" setting_others restart => SettingValue::Parts(other_parts(config));
+}
+
+impl SettingKey {
     /// Returns its path in the config. `None` for [`SettingKey::Others`], which is not a single setting.
     pub fn single_path(self) -> Option<&'static str> {
         Some(self.path()).filter(|_| self != SettingKey::Others)
     }
+}
 
-    /// Returns the setting that gives this one its meaning. If the other one is shown, this one is shown, too, even
-    /// with its default.
-    pub fn comes_with(self) -> Option<SettingKey> {
-        match self {
-            SettingKey::MinWait => Some(SettingKey::Wait),
-            SettingKey::FacilitatorRest | SettingKey::FacilitatorCooldown => Some(SettingKey::Mode),
-            SettingKey::Mode
-            | SettingKey::Wait
-            | SettingKey::MinWaitFloor
-            | SettingKey::Jitter
-            | SettingKey::MaxWait
-            | SettingKey::Timing
-            | SettingKey::MaxDelay
-            | SettingKey::MinConfidence
-            | SettingKey::Gates
-            | SettingKey::LearnedGate
-            | SettingKey::Cooldown
-            | SettingKey::MaxShare
-            | SettingKey::QuietHours
-            | SettingKey::TokensPerDay
-            | SettingKey::PostsPerChannel
-            | SettingKey::JudgeCallsPerPerson
-            | SettingKey::CallsPerDecision
-            | SettingKey::Channels
-            | SettingKey::Others => None,
-        }
-    }
-
-    /// Whether a reload of the config applies it, without a restart.
-    pub fn holds_after_reload(self) -> bool {
-        match self {
-            SettingKey::Mode
-            | SettingKey::MinConfidence
-            | SettingKey::Cooldown
-            | SettingKey::MaxShare
-            | SettingKey::QuietHours
-            | SettingKey::FacilitatorRest
-            | SettingKey::FacilitatorCooldown
-            | SettingKey::TokensPerDay
-            | SettingKey::PostsPerChannel
-            | SettingKey::JudgeCallsPerPerson
-            | SettingKey::CallsPerDecision
-            | SettingKey::Channels => true,
-            SettingKey::Wait
-            | SettingKey::MinWait
-            | SettingKey::MinWaitFloor
-            | SettingKey::Jitter
-            | SettingKey::MaxWait
-            | SettingKey::Timing
-            | SettingKey::MaxDelay
-            | SettingKey::Gates
-            | SettingKey::LearnedGate
-            | SettingKey::Others => false,
-        }
-    }
-
-    /// Whether it has an effect, given the other settings.
-    fn is_in_force(self, config: &Config) -> bool {
-        let response = &config.response;
-        let is_facilitator = rules(config).mode == Mode::Facilitator;
-        match self {
-            SettingKey::Wait | SettingKey::MinWait | SettingKey::MaxWait => !is_facilitator,
-            SettingKey::MinWaitFloor => !is_facilitator && response.wait == WaitStrategy::Adaptive,
-            SettingKey::Jitter => !is_facilitator && response.wait == WaitStrategy::Fixed,
-            SettingKey::Cooldown => {
-                !is_facilitator && response.gates.contains(&JudgeGate::Cooldown)
-            }
-            SettingKey::MaxShare => response.gates.contains(&JudgeGate::Share),
-            SettingKey::FacilitatorRest | SettingKey::FacilitatorCooldown => is_facilitator,
-            SettingKey::Mode
-            | SettingKey::Timing
-            | SettingKey::MaxDelay
-            | SettingKey::MinConfidence
-            | SettingKey::Gates
-            | SettingKey::LearnedGate
-            | SettingKey::QuietHours
-            | SettingKey::TokensPerDay
-            | SettingKey::PostsPerChannel
-            | SettingKey::JudgeCallsPerPerson
-            | SettingKey::CallsPerDecision
-            | SettingKey::Channels
-            | SettingKey::Others => true,
-        }
-    }
-
-    fn value(self, config: &Config) -> SettingValue {
-        let (response, budget) = (&config.response, &config.budget);
-        let wait = config.wait_settings();
-        match self {
-            SettingKey::Mode => SettingValue::Mode(rules(config).mode),
-            SettingKey::Wait => SettingValue::Wait(response.wait),
-            SettingKey::MinWait => SettingValue::Seconds(wait.min_wait_seconds),
-            SettingKey::MinWaitFloor => SettingValue::Seconds(wait.min_wait_floor_seconds),
-            SettingKey::Jitter => SettingValue::Share(wait.jitter_ratio),
-            SettingKey::MaxWait => SettingValue::Seconds(wait.max_wait_seconds),
-            SettingKey::Timing => SettingValue::Timing(response.timing()),
-            SettingKey::MaxDelay => SettingValue::Seconds(response.max_delay_seconds.0),
-            SettingKey::MinConfidence => SettingValue::Share(response.min_confidence.0),
-            SettingKey::Gates => {
-                SettingValue::Gates(response.gates.iter().map(|gate| gate.gate()).collect())
-            }
-            SettingKey::LearnedGate => {
-                response.learned_miss().map_or(SettingValue::Off, SettingValue::Share)
-            }
-            SettingKey::Cooldown => SettingValue::Seconds(response.cooldown_seconds.0),
-            SettingKey::MaxShare => SettingValue::Share(response.max_share.0),
-            SettingKey::QuietHours => {
-                rules(config).quiet_hours.map_or(SettingValue::Off, SettingValue::Hours)
-            }
-            SettingKey::FacilitatorRest => {
-                SettingValue::Seconds(rules(config).facilitation.rest_seconds)
-            }
-            SettingKey::FacilitatorCooldown => {
-                SettingValue::Seconds(rules(config).facilitation.cooldown.as_secs_f64())
-            }
-            // The built-in mind has no such limit: it is that of a model.
-            SettingKey::TokensPerDay => limit(budget.limits(ModelCosts::Tokens).tokens_per_day),
-            SettingKey::PostsPerChannel => limit(budget.posts_per_channel_per_hour.most()),
-            SettingKey::JudgeCallsPerPerson => limit(budget.judge_calls_per_person_per_hour.most()),
-            SettingKey::CallsPerDecision => limit(budget.calls_per_decision.most()),
-            SettingKey::Channels => SettingValue::Count(config.channels.len() as u64),
-            SettingKey::Others => SettingValue::Parts(other_parts(config)),
-        }
-    }
+fn is_facilitator(config: &Config) -> bool {
+    rules(config).mode == Mode::Facilitator
 }
 
 fn rules(config: &Config) -> ChannelRules {
@@ -294,7 +221,7 @@ fn other_parts(config: &Config) -> Vec<&'static str> {
         calls_per_decision: default.budget.calls_per_decision,
         ..config.budget.clone()
     };
-    let facilitator = if rules(config).mode == Mode::Facilitator {
+    let facilitator = if is_facilitator(config) {
         // These two are told on their own.
         FacilitatorConfig {
             rest_seconds: None,

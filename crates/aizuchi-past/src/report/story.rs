@@ -140,21 +140,6 @@ pub enum Note {
 }
 
 impl Note {
-    pub fn author(&self) -> Option<&StoryAuthor> {
-        match self {
-            Note::NobodyAnswered
-            | Note::Missed
-            | Note::Called { .. }
-            | Note::AnsweredIt
-            | Note::Reacted => None,
-            Note::ItFirst { person, .. }
-            | Note::PersonFirst { person, .. }
-            | Note::NearAnswer { person, .. }
-            | Note::InExchange { person, .. }
-            | Note::Answered { person, .. } => Some(person),
-        }
-    }
-
     pub fn author_mut(&mut self) -> Option<&mut StoryAuthor> {
         match self {
             Note::NobodyAnswered

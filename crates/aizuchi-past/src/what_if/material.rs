@@ -53,7 +53,8 @@ impl Material {
         };
         let decisions = archive.decisions(query).await?;
         let name = channel.id.to_string();
-        let recorded = messages.iter().map(|stored| recorded(&name, stored)).collect();
+        let recorded =
+            messages.iter().map(|stored| RecordedMessage::from_stored(&name, stored)).collect();
         let said: HashMap<&MessageId, Timestamp> =
             messages.iter().map(|stored| (&stored.message.id, stored.message.at)).collect();
         let verdicts = decisions.iter().flat_map(|decision| verdicts(decision, &said)).collect();
@@ -127,22 +128,6 @@ fn is_replayed(stored: &StoredMessage) -> bool {
         Some(_) | None => stored.is_deleted || stored.message.id.is_join(),
     };
     !is_left_out && stored.message.author.kind != AuthorKind::Persona
-}
-
-fn recorded(channel: &str, stored: &StoredMessage) -> RecordedMessage {
-    let message = &stored.message;
-    RecordedMessage {
-        channel: channel.to_owned(),
-        thread: message.conversation.thread.as_ref().map(ToString::to_string),
-        id: message.id.to_string(),
-        ts: message.at.as_millisecond() as f64 / 1000.0,
-        author: message.author.id.to_string(),
-        name: Some(stored.author_name.to_string()),
-        text: message.text.to_string(),
-        reply_to: Vec::new(),
-        bot: message.author.kind != AuthorKind::Human,
-        opener: false,
-    }
 }
 
 /// Returns the judgments of a decision, by the newest of its messages that had been posted when the judge was asked.

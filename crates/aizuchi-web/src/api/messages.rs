@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, ReactionChange};
+use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::reaction::ReactionRequest;
 use aizuchi_platform::local::{LocalMessage, OwnMessage};
@@ -17,10 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::api::{
-    MessagePage, PAGE, decisions_about, invalid_body, known_channel, message_page, message_views,
+    MessagePage, PAGE, decisions_about, json, known_channel, message_page, message_views,
 };
-use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
+use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{MarkedDecisionView, MessageView};
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
@@ -128,7 +128,7 @@ pub async fn post_message(
     State(web): State<Arc<Web>>,
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<WrittenAnswer>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Message))?;
+    let body = message_json(body, refusals::format_of_message)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let message = LocalMessage {
         id: body.id,
@@ -158,7 +158,7 @@ pub async fn edit(
     body: Result<Json<EditBody>, JsonRejection>,
 ) -> ApiResult<WrittenAnswer> {
     let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Edit))?;
+    let body = message_json(body, refusals::format_of_edit)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
@@ -205,7 +205,7 @@ pub async fn react(
     State(web): State<Arc<Web>>,
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Reaction))?;
+    let body = json(body, refusals::format_of_reaction)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
@@ -245,4 +245,17 @@ async fn message_range(
         jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
     });
     time.map(MessageRange::AfterTime).ok_or_else(|| unknown(after))
+}
+
+/// Only a message says how large it may be.
+fn message_json<T>(
+    sent: Result<Json<T>, JsonRejection>,
+    format: BodyFormat,
+) -> Result<T, ApiProblem> {
+    match sent {
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(Refusal::MessageTooLarge.into())
+        }
+        sent => json(sent, format),
+    }
 }

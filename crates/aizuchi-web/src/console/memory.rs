@@ -17,7 +17,7 @@ use axum::extract::{Extension, Query, State};
 use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{
     Layout, ListPart, ListSlice, Section, encode, memory_address, render,
 };
@@ -163,10 +163,7 @@ pub async fn page(
         channels: places.choices(channel),
         reads_users,
         nobody: (user.is_some() && views.is_empty() && all_memos == 0).then(|| name.to_owned()),
-        withheld: is_withheld.then(|| match access {
-            Access::ThisMachine => texts::console::withheld_here(language),
-            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
-        }),
+        withheld: is_withheld.then(|| access.withheld(language)),
         memories: views,
         threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
         rows,

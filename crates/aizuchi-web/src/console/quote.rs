@@ -37,6 +37,14 @@ impl ShownMessage {
     }
 }
 
+/// Returns a message in one line: its author, if known here, and its text.
+pub fn gist(message: Option<&ShownMessage>) -> String {
+    message.map_or(String::new(), |message| match &message.by {
+        Some(by) => format!("{by}: {}", message.text),
+        None => message.text.clone(),
+    })
+}
+
 /// Returns the text of a message, or why it is gone.
 pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
     match (stored.is_expired, stored.is_deleted) {

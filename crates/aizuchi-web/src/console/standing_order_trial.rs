@@ -121,10 +121,7 @@ pub async fn order(
         true => Some(result(&web, access, &channel, language, (&tried, cap)).await?),
         false => None,
     };
-    let name = match access.may_name(channel.visibility) {
-        true => channel.name.to_string(),
-        false => channel.id.to_string(),
-    };
+    let name = access.name_of(&channel);
     render(&StandingOrderTrialPage {
         layout: Layout::new(&web, &visitor, language, Section::Trial),
         explained: views::explained(language, &name),
@@ -140,10 +137,7 @@ pub async fn order(
             StandingOrderScope::Thread(..) => texts::console::for_a_thread(language),
         },
         number: fields.number,
-        withheld: (!can_read).then(|| match access {
-            Access::ThisMachine => texts::console::withheld_here(language),
-            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
-        }),
+        withheld: (!can_read).then(|| access.withheld(language)),
         cap: fields.cap.clone().unwrap_or_else(|| USUAL_CAP.to_owned()),
         result,
     })

@@ -147,10 +147,7 @@ pub async fn page(
         false => (Vec::new(), SettingsOfThreads::default()),
     };
     let channels = channel_choices(&web, access, &workspace).await?;
-    let name = match access.may_name(channel.visibility) {
-        true => channel.name.to_string(),
-        false => channel.id.to_string(),
-    };
+    let name = access.name_of(&channel);
     let mut offers = trust::open(&web, access, std::slice::from_ref(&workspace)).await?;
     offers.retain(|offer| offer.channel == channel.id);
     let offer = |offer: &TrustOffer| TrustCard::new(offer, &format!("#{name}"), language);
@@ -180,10 +177,7 @@ pub async fn page(
         settings,
         thread_settings,
         can_read,
-        withheld: match access {
-            Access::ThisMachine => texts::console::withheld_here(language),
-            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
-        },
+        withheld: access.withheld(language),
         nobody: matches!(filter.source, Source::Nobody)
             .then(|| texts::console::nobody_named(language, query.user.trim())),
         namesakes: match &filter.source {
@@ -223,10 +217,7 @@ async fn channel_choices(
 ) -> Result<Vec<ChannelChoice>, ApiProblem> {
     let choice = |channel: Channel| {
         let id = channel.id.to_string();
-        let name = match access.may_name(channel.visibility) {
-            true => channel.name.to_string(),
-            false => id.clone(),
-        };
+        let name = access.name_of(&channel);
         ChannelChoice { id, name }
     };
     let channels = web.archive.channels(workspace).await?;

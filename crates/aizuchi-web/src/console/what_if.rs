@@ -103,16 +103,10 @@ async fn show(
         true => Some(result(web, access, &channel, language, (&fields, tried, cap)).await?),
         false => None,
     };
-    let withheld = (!can_read).then(|| match access {
-        Access::ThisMachine => texts::console::withheld_here(language),
-        Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
-    });
+    let withheld = (!can_read).then(|| access.withheld(language));
     render(&WhatIfPage {
         layout: Layout::new(web, visitor, language, Section::Trial),
-        name: match access.may_name(channel.visibility) {
-            true => channel.name.to_string(),
-            false => channel.id.to_string(),
-        },
+        name: access.name_of(&channel),
         timeline: channel_address(&workspace, &channel.id),
         address: what_if_address(&workspace, &channel.id),
         withheld,

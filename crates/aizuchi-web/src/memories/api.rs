@@ -8,6 +8,7 @@ use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::{JournalEntry, JournalKind};
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_model::recall::terms::{extract_terms, search_terms};
+use aizuchi_model::texts::refusals;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
@@ -16,13 +17,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, Visitor};
-use crate::api::invalid_body;
+use crate::api::json;
 use crate::memories::{
     CurrentMemories, KeyFields, MemoryOrder, carry_out, change_memo, entry_id, journal_page,
     may_read, parse_edit, read, read_memos, revert_memo,
 };
 use crate::refusal::Refusal;
-use crate::refusal::body_format::BodyFormat;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
@@ -279,7 +279,7 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<MemoryOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::MemoryOrder))?;
+    let body = json(body, refusals::format_of_memory_order)?;
     let MemoryOrderBody {
         workspace,
         scope,
@@ -324,7 +324,7 @@ pub async fn put_memo(
     body: Result<Json<MemoBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(no_memo)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Memo))?;
+    let body = json(body, refusals::format_of_memo)?;
     let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
     let workspace = body.workspace.as_deref();
     change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;
@@ -348,7 +348,7 @@ pub async fn post_memo_revert(
     body: Result<Json<MemoRevertBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(no_memo)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Revert))?;
+    let body = json(body, refusals::format_of_revert)?;
     let (id, to) = (MemoryId(id), MemoryId(body.to));
     revert_memo(&web, &visitor.access, body.workspace.as_deref(), id, to).await?;
     Ok(StatusCode::NO_CONTENT)

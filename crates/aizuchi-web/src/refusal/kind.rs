@@ -1,4 +1,4 @@
-//! The status of each refusal, and its name for programs. The names never change.
+//! The statuses and the names of refusals that other parts of the program declare. The names never change.
 
 use aizuchi_config::configured_models::choice::ChoiceError;
 use aizuchi_model::memo::MemoError;
@@ -7,120 +7,7 @@ use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
 
-use crate::refusal::Refusal;
-
-impl Refusal {
-    pub(super) fn kind(&self) -> (StatusCode, &'static str) {
-        match self {
-            Refusal::OtherSite => (StatusCode::FORBIDDEN, "other_site"),
-            Refusal::OtherSiteOrMachine => (StatusCode::FORBIDDEN, "other_site_or_machine"),
-            Refusal::ForwardedWithoutToken => (StatusCode::FORBIDDEN, "forwarded_without_token"),
-            Refusal::UnknownToProxy => (StatusCode::FORBIDDEN, "unknown_to_proxy"),
-            Refusal::NotFromProxy { .. } => (StatusCode::FORBIDDEN, "not_from_proxy"),
-            Refusal::TokenNeeded => (StatusCode::UNAUTHORIZED, "token_needed"),
-            Refusal::WrongToken => (StatusCode::UNAUTHORIZED, "wrong_token"),
-            Refusal::TooManyTokens { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tokens"),
-            Refusal::WrongLink => (StatusCode::UNAUTHORIZED, "wrong_link"),
-            Refusal::RoleExcluded { .. } => (StatusCode::FORBIDDEN, "role_excluded"),
-            Refusal::NoOrders => (StatusCode::FORBIDDEN, "no_orders"),
-            Refusal::NoQuestions => (StatusCode::FORBIDDEN, "no_questions"),
-            Refusal::SignInToRead => (StatusCode::FORBIDDEN, "sign_in_to_read"),
-            Refusal::ChannelWithheld => (StatusCode::FORBIDDEN, "channel_withheld"),
-            Refusal::PeopleWithheld => (StatusCode::FORBIDDEN, "people_withheld"),
-            Refusal::OrdersWithheld => (StatusCode::FORBIDDEN, "orders_withheld"),
-            Refusal::ModelsWithheldHere => (StatusCode::FORBIDDEN, "models_withheld_here"),
-            Refusal::ModelsWithheld => (StatusCode::FORBIDDEN, "models_withheld"),
-            Refusal::OnlyAdminChoosesModels => (StatusCode::FORBIDDEN, "only_admin_chooses_models"),
-            Refusal::OnlyAdminRegenerates => (StatusCode::FORBIDDEN, "only_admin_regenerates"),
-            Refusal::OnlyAdminReverts => (StatusCode::FORBIDDEN, "only_admin_reverts"),
-            Refusal::OnlyAdminReadsLooks => (StatusCode::FORBIDDEN, "only_admin_reads_looks"),
-            Refusal::OnlyThisMachineChoosesModels => {
-                (StatusCode::FORBIDDEN, "only_this_machine_chooses_models")
-            }
-            Refusal::NothingHere => (StatusCode::NOT_FOUND, "nothing_here"),
-            Refusal::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, "wrong_method"),
-            Refusal::NoFile => (StatusCode::NOT_FOUND, "no_file"),
-            Refusal::UnknownWorkspace(_) => (StatusCode::NOT_FOUND, "unknown_workspace"),
-            Refusal::UnknownChannel { .. } => (StatusCode::NOT_FOUND, "unknown_channel"),
-            Refusal::NoChannel => (StatusCode::NOT_FOUND, "unknown_channel"),
-            Refusal::UnknownUser { .. } => (StatusCode::NOT_FOUND, "unknown_user"),
-            Refusal::NoDecision => (StatusCode::NOT_FOUND, "unknown_decision"),
-            Refusal::NoDeadLetter => (StatusCode::NOT_FOUND, "unknown_dead_letter"),
-            Refusal::NoProposal => (StatusCode::NOT_FOUND, "unknown_proposal"),
-            Refusal::NoMemory => (StatusCode::NOT_FOUND, "unknown_memory"),
-            Refusal::NoMemo => (StatusCode::NOT_FOUND, "unknown_memo"),
-            Refusal::OnlyLocal => (StatusCode::BAD_REQUEST, "only_local"),
-            Refusal::WhichChannel => (StatusCode::BAD_REQUEST, "channel_needed"),
-            Refusal::UnreadableId => (StatusCode::BAD_REQUEST, "unreadable_id"),
-            Refusal::WhereAndWhose => (StatusCode::BAD_REQUEST, "channel_and_user_needed"),
-            Refusal::OfWhat => (StatusCode::BAD_REQUEST, "message_or_channel_needed"),
-            Refusal::AfterOrBefore => (StatusCode::BAD_REQUEST, "after_and_before"),
-            Refusal::RevisionNeeded => (StatusCode::BAD_REQUEST, "revision_needed"),
-            Refusal::LetterNumberNeeded => (StatusCode::BAD_REQUEST, "dead_letter_id_needed"),
-            Refusal::ChangeNumberNeeded => (StatusCode::BAD_REQUEST, "change_number_needed"),
-            Refusal::OrderNumberNeeded => (StatusCode::BAD_REQUEST, "order_number_needed"),
-            Refusal::UnclearOutcome => (StatusCode::BAD_REQUEST, "unclear_outcome"),
-            Refusal::UnclearGate => (StatusCode::BAD_REQUEST, "unclear_gate"),
-            Refusal::UnclearTime => (StatusCode::BAD_REQUEST, "unclear_time"),
-            Refusal::UnclearBefore => (StatusCode::BAD_REQUEST, "unclear_before"),
-            Refusal::UnclearQuery => (StatusCode::BAD_REQUEST, "unclear_query"),
-            Refusal::TimeNeeded => (StatusCode::BAD_REQUEST, "time_needed"),
-            Refusal::IncompleteForm => (StatusCode::UNPROCESSABLE_ENTITY, "incomplete_form"),
-            Refusal::MalformedOrder => (StatusCode::UNPROCESSABLE_ENTITY, "malformed_order"),
-            Refusal::UnreadableForm => (StatusCode::UNPROCESSABLE_ENTITY, "unreadable_form"),
-            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
-            Refusal::BrokenBody(_) => (StatusCode::BAD_REQUEST, "broken_body"),
-            Refusal::WrongBody(_) => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_body"),
-            Refusal::WrongCap => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_cap"),
-            Refusal::WrongDays { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_days"),
-            Refusal::WrongNumber { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number"),
-            Refusal::WrongPersonaName => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_persona_name"),
-            Refusal::PersonaTooLong { .. } => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "persona_too_long")
-            }
-            Refusal::UnfitPersona => (StatusCode::UNPROCESSABLE_ENTITY, "unfit_persona"),
-            Refusal::EntryLength { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "entry_length"),
-            Refusal::DetailLength { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "detail_length"),
-            Refusal::StandingOrderLength { .. } => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "standing_order_length")
-            }
-            Refusal::Memo(error) => (StatusCode::UNPROCESSABLE_ENTITY, memo_id(*error)),
-            Refusal::Room(error) => of_room(error),
-            Refusal::Choice(error) => of_choice(error),
-            Refusal::EntryChanged => (StatusCode::CONFLICT, "entry_changed"),
-            Refusal::SeveralUsers { .. } => (StatusCode::CONFLICT, "several_users"),
-            Refusal::Order(why) => (StatusCode::CONFLICT, order_id(why)),
-            Refusal::Unjudgeable(why) => (StatusCode::CONFLICT, unjudgeable_id(*why)),
-            Refusal::OverBudget(_) => (StatusCode::CONFLICT, "over_budget"),
-            Refusal::CapReached => (StatusCode::UNPROCESSABLE_ENTITY, "cap_reached"),
-            Refusal::Unpriced => (StatusCode::UNPROCESSABLE_ENTITY, "unpriced_model"),
-            Refusal::TooManyStreams => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
-            Refusal::OthersCompute => (StatusCode::SERVICE_UNAVAILABLE, "others_compute"),
-            Refusal::ComputationFailed => (StatusCode::SERVICE_UNAVAILABLE, "computation_failed"),
-            Refusal::ComputationStopped => (StatusCode::SERVICE_UNAVAILABLE, "computation_stopped"),
-            Refusal::ComputationTooLong => {
-                (StatusCode::SERVICE_UNAVAILABLE, "computation_too_long")
-            }
-            Refusal::ModelUnprepared => (StatusCode::SERVICE_UNAVAILABLE, "model_unprepared"),
-            Refusal::PromptUnprepared => (StatusCode::SERVICE_UNAVAILABLE, "prompt_unprepared"),
-            Refusal::ModelUnanswered => (StatusCode::SERVICE_UNAVAILABLE, "model_unanswered"),
-            Refusal::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store_unusable"),
-            Refusal::PageFailed => (StatusCode::INTERNAL_SERVER_ERROR, "page_failed"),
-            Refusal::SessionFailed => (StatusCode::INTERNAL_SERVER_ERROR, "session_failed"),
-            Refusal::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
-            Refusal::StandingBy => (StatusCode::SERVICE_UNAVAILABLE, "standing_by"),
-            Refusal::NotConnected(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_connected"),
-            Refusal::StepsStalled { .. } => (StatusCode::SERVICE_UNAVAILABLE, "steps_stalled"),
-            Refusal::WebhookUnused { .. } => (StatusCode::NOT_FOUND, "webhook_unused"),
-            Refusal::WebhookNotAuthentic(_) => (StatusCode::UNAUTHORIZED, "webhook_not_authentic"),
-            Refusal::WebhookMalformed(_) => (StatusCode::BAD_REQUEST, "webhook_malformed"),
-            Refusal::WebhookNotKept(_) => (StatusCode::SERVICE_UNAVAILABLE, "webhook_not_kept"),
-        }
-    }
-}
-
-fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
+pub(super) fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
     match error {
         LocalRoomError::UnknownChannel(_) => (StatusCode::NOT_FOUND, "unknown_channel"),
         LocalRoomError::UnknownThread(_) => (StatusCode::NOT_FOUND, "unknown_thread"),
@@ -150,7 +37,7 @@ fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
     }
 }
 
-fn of_choice(error: &ChoiceError) -> (StatusCode, &'static str) {
+pub(super) fn of_choice(error: &ChoiceError) -> (StatusCode, &'static str) {
     match error {
         ChoiceError::NamedBy(_) | ChoiceError::NamedByVariable(_) => {
             (StatusCode::CONFLICT, "model_set_elsewhere")
@@ -166,7 +53,7 @@ fn of_choice(error: &ChoiceError) -> (StatusCode, &'static str) {
     }
 }
 
-fn memo_id(error: MemoError) -> &'static str {
+pub(super) fn memo_id(error: MemoError) -> &'static str {
     match error {
         MemoError::EmptyName => "memo_name_empty",
         MemoError::NameTooLong => "memo_name_too_long",
@@ -183,7 +70,7 @@ fn memo_id(error: MemoError) -> &'static str {
     }
 }
 
-fn order_id(why: &RefusalReason) -> &'static str {
+pub(super) fn order_id(why: &RefusalReason) -> &'static str {
     match why {
         RefusalReason::DeadLetterGone => "dead_letter_gone",
         RefusalReason::DeadLetterBlocked => "dead_letter_blocked",
@@ -205,7 +92,7 @@ fn order_id(why: &RefusalReason) -> &'static str {
     }
 }
 
-fn unjudgeable_id(why: Unjudgeable) -> &'static str {
+pub(super) fn unjudgeable_id(why: Unjudgeable) -> &'static str {
     match why {
         Unjudgeable::NoJudge => "no_judge",
         Unjudgeable::PromptGone => "prompt_gone",

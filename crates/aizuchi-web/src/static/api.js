@@ -137,35 +137,11 @@ export function postReaction(reaction) {
 }
 
 /**
- * @param {"mute"|"unmute"|"mode"} kind
+ * @param {"mute"|"unmute"} kind
  * @param {Object} order
  */
 export function postOrder(kind, order) {
   return sendJson("POST", `/api/${kind}`, order);
-}
-
-/**
- * @returns {Promise<{proposals: Object[], offers: Object[]}>} the proposals of this room, newest
- *   first, and the offers of trust
- */
-export function fetchProposals() {
-  return request("/api/proposals?workspace=local");
-}
-
-/**
- * @param {number} id
- * @param {{choice: string, text?: string}} choice
- */
-export function postProposal(id, choice) {
-  return sendJson("POST", `/api/proposals/${id}`, choice);
-}
-
-/**
- * @param {number} id
- * @param {string} choice
- */
-export function postTrust(id, choice) {
-  return sendJson("POST", `/api/trust-offers/${id}`, { workspace: "local", choice });
 }
 
 /** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} the usage and its limits */

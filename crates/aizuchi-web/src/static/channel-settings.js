@@ -1,4 +1,4 @@
-/** The settings of the open channel: a button in its header shows the mode, and a dialog changes mode and mute. */
+/** The open channel: a button in its header shows its mode, and a dialog changes its mute and shows what was used. */
 
 import { ApiError, fetchSpending, postOrder } from "./api.js";
 import { openDialog } from "./dialogs.js";
@@ -7,7 +7,6 @@ import { settings, translate } from "./i18n.js";
 import { drawIntro } from "./intro.js";
 import { clock, dateTime } from "./time.js";
 
-const MODES = ["companion", "facilitator", "mention_only", "propose", "observe", "off"];
 const MUTES = { "mute-hour": 60, "mute-hours": 480, "mute-on": null };
 const BUILTIN = "builtin";
 const DAY_SECONDS = 86_400;
@@ -37,13 +36,11 @@ export class ChannelSettings {
     this.#state = state;
     this.#open = open;
     this.#isDemoIdle = isDemoIdle;
-    document.getElementById("modes").append(...MODES.map((mode) => this.#modeItem(mode)));
     this.#button.addEventListener("click", () => this.#show());
     for (const [id, minutes] of Object.entries(MUTES)) {
       this.#onClick(id, () => this.#order("mute", minutes === null ? {} : { minutes }));
     }
     this.#onClick("unmute", () => this.#unmute());
-    this.#onClick("mode-reset", () => this.#order("mode", { mode: null }));
   }
 
   /** Called often, since a mute ends by itself; cheap if nothing has changed. */
@@ -55,6 +52,7 @@ export class ChannelSettings {
     if (key === this.#renderedKey) return;
     this.#renderedKey = key;
     this.#button.hidden = channel.mode === undefined || isDemoIdle;
+    document.getElementById("proposals").hidden = channel.mode !== "propose";
     if (this.#button.hidden) return;
     drawIntro(channel.mode);
     const state = until === null ? translate(`mode_${channel.mode}`) : muteText("here", until, this.#state);
@@ -68,20 +66,12 @@ export class ChannelSettings {
 
   #drawDialog(channel, until) {
     document.getElementById("channel-settings-title").textContent = translate("channel_settings", { channel: channel.name });
-    for (const button of this.#dialog.querySelectorAll(".mode")) {
-      button.setAttribute("aria-pressed", String(button.dataset.mode === channel.mode));
-    }
-    this.#hide("mode-reset", !channel.ordered);
-    this.#hide("unmute", until === null);
+    document.getElementById("channel-console").href = `/console/channels/local/${encodeURIComponent(channel.id)}`;
+    const unmute = document.getElementById("unmute");
+    const hadFocus = unmute === document.activeElement;
+    unmute.hidden = until === null;
+    if (hadFocus && unmute.hidden) document.getElementById("mute-hour").focus();
     document.getElementById("mute-state").textContent = until === null ? translate("mute_why") : muteText("why", until, this.#state);
-  }
-
-  /** Moves the focus if the button had it. */
-  #hide(id, isHidden) {
-    const button = document.getElementById(id);
-    const hadFocus = isHidden && button === document.activeElement;
-    button.hidden = isHidden;
-    if (hadFocus) this.#dialog.querySelector(".mode[aria-pressed=true]").focus();
   }
 
   #show() {
@@ -154,18 +144,6 @@ export class ChannelSettings {
 
   #isInFuture(until) {
     return typeof until === "number" && this.#state.secondsUntil(until) > 0;
-  }
-
-  #modeItem(mode) {
-    const button = build("button", "mode");
-    button.type = "button";
-    button.dataset.testid = `mode-${mode}`;
-    button.dataset.mode = mode;
-    button.append(build("span", "mode-name", translate(`mode_${mode}`)), build("span", "mode-why", translate(`mode_${mode}_why`)));
-    button.addEventListener("click", () => this.#order("mode", { mode }));
-    const item = build("li");
-    item.append(button);
-    return item;
   }
 
   #onClick(id, act) {

@@ -18,13 +18,11 @@ import { startIntro } from "./intro.js";
 import { localizePage } from "./localize.js";
 import { decisionNote } from "./message-note.js";
 import { Models } from "./models.js";
-import { Proposals } from "./proposals.js";
 import { ReadState } from "./read-state.js";
 import { readRoute, routeHash, saveRoute } from "./route.js";
 import { startSidebar } from "./sidebar.js";
 import { fitVisualViewport } from "./sizing.js";
 import { State } from "./state.js";
-import { TrustOffers } from "./trust-offers.js";
 import { drawUsers, focusUser } from "./users.js";
 
 const LOAD_RETRY_MS = 2_000;
@@ -56,8 +54,6 @@ let open = { channel: "", thread: null };
 let isDrawScheduled = false;
 const isDemoIdle = () => open.channel === DEMO_CHANNEL && !demo.isPlaying;
 const channelSettings = new ChannelSettings(state, () => open.channel, isDemoIdle);
-const proposals = new Proposals(state, () => open.channel);
-const trustOffers = new TrustOffers(state, () => open.channel);
 let models;
 let collapseIntro = () => {};
 /** Resolves when everything was loaded and rendered once. */
@@ -88,8 +84,6 @@ async function start() {
   showConnection("reconnecting");
   const revision = await loadAll();
   route();
-  proposals.load();
-  trustOffers.load();
   resolveLoaded();
   new EventStream({
     onMessage,
@@ -112,8 +106,6 @@ async function start() {
     channelPane.drawStatus();
     threadPane.drawStatus();
     channelSettings.draw();
-    proposals.draw();
-    trustOffers.draw();
   }, 500);
   await named;
   if (!demo.isOn) focusComposer();
@@ -182,10 +174,6 @@ function onDecision(decision) {
   const before = state.decision(decision.id);
   if (state.applyDecision(decision) === "known") return;
   draw();
-  if (decision.ended === "proposed" || before?.ended === "proposed") {
-    proposals.load();
-    trustOffers.load();
-  }
   const isNew = decision.closed !== null && !before?.closed;
   const isRecent = isNew && state.secondsUntil(decision.closed) > -ANNOUNCE_WITHIN_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
@@ -219,8 +207,6 @@ async function onChannelAdded(channel) {
 async function onRoom(update) {
   state.applyRoom(update);
   draw();
-  // A change of the mode ends an offer.
-  trustOffers.load();
   await loadNewChannels();
 }
 

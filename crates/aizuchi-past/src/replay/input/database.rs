@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aizuchi_agent::learner;
-use aizuchi_model::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
+use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
 use aizuchi_model::decision::tolerance::Label;
 use aizuchi_model::memory::MessageRef;
 use aizuchi_store::Store;
@@ -160,27 +160,11 @@ fn add(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    let message = &stored.message;
-    if message.id.is_join() {
+    if stored.message.id.is_join() {
         writer.left_out.notices += 1;
         return Ok(());
     }
-    let recorded = RecordedMessage {
-        channel: label.to_owned(),
-        thread: message.conversation.thread.as_ref().map(ToString::to_string),
-        id: message.id.to_string(),
-        ts: message.at.as_millisecond() as f64 / 1000.0,
-        author: message.author.id.to_string(),
-        name: Some(stored.author_name.to_string()),
-        text: message.text.to_string(),
-        reply_to: Vec::new(),
-        bot: match message.author.kind {
-            AuthorKind::Human => false,
-            AuthorKind::Bot | AuthorKind::Persona => true,
-        },
-        opener: false,
-    };
-    writer.add(number, &recorded)
+    writer.add(number, &RecordedMessage::from_stored(label, stored))
 }
 
 /// Returns the name of each channel, with its workspace or its id where the name is ambiguous.

@@ -138,25 +138,16 @@ pub fn read_file(
         channel: None,
         names: HashMap::new(),
         writer,
-        read: 0,
     };
     let end = read_document(input, &mut reader);
-    let read = reader.read;
-    match end {
-        Ok(()) => Ok(()),
-        Err(ExportError::Malformed(problem)) => {
-            writer.add_bad(read + 1, problem);
-            Ok(())
-        }
-        Err(ExportError::Failed(error)) => Err(error),
-    }
+    writer.end_document(end)
 }
 
 fn read_head(input: &mut dyn BufRead) -> anyhow::Result<Option<ExportChannel>> {
     let mut head = HeadReader::default();
     match read_document(input, &mut head) {
         // A malformed file is reported when its messages are read.
-        Ok(()) | Err(ExportError::Malformed(_)) => Ok(head.channel()),
+        Ok(()) | Err(ExportError::Malformed { .. }) => Ok(head.channel()),
         Err(ExportError::Failed(error)) => Err(error),
     }
 }
@@ -201,7 +192,6 @@ struct FileReader<'a, 'w> {
     /// The names of the authors so far.
     names: HashMap<UserId, Arc<str>>,
     writer: &'a mut InputWriter<'w>,
-    read: u64,
 }
 
 impl ExportReader for FileReader<'_, '_> {
@@ -223,7 +213,6 @@ impl ExportReader for FileReader<'_, '_> {
     }
 
     fn element(&mut self, number: u64, message: Value) -> anyhow::Result<()> {
-        self.read = number;
         let Some((channel, channel_name)) = self.channel.clone() else { return Ok(()) };
         let at = str_at(&message, "timestamp").parse::<Timestamp>();
         let (Some(id), Ok(at)) = (id_at(&message, "id"), at) else {

@@ -15,10 +15,14 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Receives the parts of a document in order. An error stops the reading.
 pub trait ExportReader {
     /// Receives a field of the object that precedes `messages`.
-    fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()>;
+    fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// Whether to read the elements. Otherwise, the reading stops where they begin.
-    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted>;
+    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
+        Ok(ElementsWanted::Yes)
+    }
 
     /// Receives an element. `number` is counted from 1.
     fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()>;
@@ -33,8 +37,9 @@ pub enum ElementsWanted {
 /// Why a document could not be read to its end.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The message names the place and quotes none of the text.
-    Malformed(String),
+    /// The problem names the place and quotes none of the text. `record` is the number of the element that could not be
+    /// read.
+    Malformed { record: u64, problem: String },
     /// The reader of the parts failed, or the file could not be read.
     Failed(anyhow::Error),
 }
@@ -57,7 +62,8 @@ pub fn read_document(
         (None, Err(error)) => {
             let (line, column) = (error.line(), error.column());
             let what = if error.is_eof() { "it ends too early" } else { "it is not valid JSON" };
-            Err(ExportError::Malformed(format!("{what}, at line {line}, column {column}")))
+            let problem = format!("{what}, at line {line}, column {column}");
+            Err(ExportError::Malformed { record: state.elements + 1, problem })
         }
     }
 }
@@ -169,7 +175,7 @@ mod tests {
         let mut log = Log::default();
         let end = match read_document(text.as_bytes(), &mut log) {
             Ok(()) => String::new(),
-            Err(ExportError::Malformed(problem)) => problem,
+            Err(ExportError::Malformed { problem, .. }) => problem,
             Err(ExportError::Failed(error)) => error.to_string(),
         };
         (log.0.join(" "), end)

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
+use crate::replay::input::document::{ElementsWanted, ExportReader, read_document};
 
 /// Reads a room. `label` precedes the number of a record in errors.
 pub fn read(
@@ -21,17 +21,9 @@ pub fn read(
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(format!("{label}event "));
-    let mut reader = RoomReader { room: String::new(), names: HashMap::new(), writer, read: 0 };
+    let mut reader = RoomReader { room: String::new(), names: HashMap::new(), writer };
     let end = read_document(input, &mut reader);
-    let read = reader.read;
-    match end {
-        Ok(()) => Ok(()),
-        Err(ExportError::Malformed(problem)) => {
-            writer.add_bad(read + 1, problem);
-            Ok(())
-        }
-        Err(ExportError::Failed(error)) => Err(error),
-    }
+    writer.end_document(end)
 }
 
 struct RoomReader<'a, 'w> {
@@ -39,7 +31,6 @@ struct RoomReader<'a, 'w> {
     /// The display names of members, by their ids.
     names: HashMap<String, String>,
     writer: &'a mut InputWriter<'w>,
-    read: u64,
 }
 
 impl ExportReader for RoomReader<'_, '_> {
@@ -59,7 +50,6 @@ impl ExportReader for RoomReader<'_, '_> {
     }
 
     fn element(&mut self, number: u64, event: Value) -> anyhow::Result<()> {
-        self.read = number;
         let (kind, content) = (str_at(&event, "type"), &event["content"]);
         if kind == "m.room.member" {
             self.add_name(str_at(&event, "state_key"), str_at(content, "displayname"));

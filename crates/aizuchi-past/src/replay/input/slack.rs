@@ -14,11 +14,12 @@ use aizuchi_slack::from_slack::{
 };
 use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::message::read_message;
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::replay::history::{RecordedMessage, describe_json_error};
 use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
+use crate::replay::input::document::{ExportReader, read_document};
 use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
 use crate::replay::json_lines::read_lines;
 
@@ -87,15 +88,9 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
         }
         for name in days {
             writer.spool.begin_file(format!("{name}, record "));
-            let mut reader =
-                DayFileReader { channel: &channel, directory: &directory, writer, read: 0 };
+            let mut reader = DayFileReader { channel: &channel, directory: &directory, writer };
             let end = read_document(files.open(&name)?, &mut reader);
-            let read = reader.read;
-            match end {
-                Ok(()) => {}
-                Err(ExportError::Malformed(problem)) => writer.add_bad(read + 1, problem),
-                Err(ExportError::Failed(error)) => return Err(error.context(name)),
-            }
+            writer.end_document(end).context(name)?;
         }
     }
     unrecognized.iter().for_each(|name| writer.add_unrecognized(name));
@@ -135,8 +130,7 @@ pub fn read_messages(
             return Ok(());
         }
         let channel = SlackChannel { id: ChannelId::new(&*id), name: id, visibility: None };
-        let mut reader =
-            DayFileReader { channel: &channel, directory: &directory, writer, read: 0 };
+        let mut reader = DayFileReader { channel: &channel, directory: &directory, writer };
         reader.element(number, raw)
     })
 }
@@ -312,36 +306,18 @@ fn read_list(
         return Ok(());
     }
     writer.spool.begin_file(format!("{name}, record "));
-    let mut reader = ListReader { take, writer, read: 0 };
+    let mut reader = ListReader { take, writer };
     let end = read_document(files.open(name)?, &mut reader);
-    let read = reader.read;
-    match end {
-        Ok(()) => Ok(()),
-        Err(ExportError::Malformed(problem)) => {
-            writer.add_bad(read + 1, problem);
-            Ok(())
-        }
-        Err(ExportError::Failed(error)) => Err(error.context(name.to_owned())),
-    }
+    writer.end_document(end).with_context(|| name.to_owned())
 }
 
 struct ListReader<'a, 'w> {
     take: &'a mut dyn FnMut(&Value) -> Result<(), String>,
     writer: &'a mut InputWriter<'w>,
-    read: u64,
 }
 
 impl ExportReader for ListReader<'_, '_> {
-    fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
-        Ok(ElementsWanted::Yes)
-    }
-
     fn element(&mut self, number: u64, value: Value) -> anyhow::Result<()> {
-        self.read = number;
         if !value.is_null()
             && let Err(problem) = (self.take)(&value)
         {
@@ -367,20 +343,10 @@ struct DayFileReader<'a, 'w> {
     channel: &'a SlackChannel,
     directory: &'a Directory,
     writer: &'a mut InputWriter<'w>,
-    read: u64,
 }
 
 impl ExportReader for DayFileReader<'_, '_> {
-    fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn begins_elements(&mut self) -> anyhow::Result<ElementsWanted> {
-        Ok(ElementsWanted::Yes)
-    }
-
     fn element(&mut self, number: u64, mut raw: Value) -> anyhow::Result<()> {
-        self.read = number;
         let channel_name = &self.channel.name;
         let is_line = self.writer.lines.is_some();
         match non_empty_str(&raw["subtype"]) {

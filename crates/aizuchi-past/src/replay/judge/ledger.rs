@@ -40,15 +40,8 @@ impl Llm for LedgerJudge {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        match prompt.verb {
-            PromptVerb::Judge => {}
-            PromptVerb::Reply
-            | PromptVerb::Remember
-            | PromptVerb::State
-            | PromptVerb::Describe
-            | PromptVerb::Transcribe => {
-                return self.bystander.ask(prompt).await;
-            }
+        if prompt.verb != PromptVerb::Judge {
+            return self.bystander.ask(prompt).await;
         }
         if let Some(answer) = self.recorded.find(prompt) {
             let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };

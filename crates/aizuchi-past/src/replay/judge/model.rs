@@ -53,12 +53,13 @@ pub struct ModelJudge {
     asks_until: Timestamp,
 }
 
-enum AskMode {
+/// What a judge does about an answer that is not cached.
+pub enum AskMode {
     /// Asks nothing. An answer that is not cached counts as a no.
     Dry,
     /// Asks nothing. An answer that is not cached is unknown.
     Never,
-    /// Runs the calls on this runtime, while the replay waits.
+    /// Runs the calls on this runtime, which must not be that of the caller, while the replay waits.
     Live(Handle),
 }
 
@@ -89,38 +90,7 @@ pub struct CallCounts {
 }
 
 impl ModelJudge {
-    /// Creates a judge that only counts the calls that it would make. An answer that is not cached counts as a no.
-    pub fn dry(
-        llm: Arc<dyn Llm>,
-        parameters: String,
-        cache: Arc<AnswerCache>,
-        limits: CallBudget,
-    ) -> Self {
-        Self::new(llm, parameters, cache, limits, AskMode::Dry)
-    }
-
-    /// Creates a judge that answers from the cache, and counts the calls that it would make otherwise.
-    pub fn pricing(
-        llm: Arc<dyn Llm>,
-        parameters: String,
-        cache: Arc<AnswerCache>,
-        limits: CallBudget,
-    ) -> Self {
-        Self::new(llm, parameters, cache, limits, AskMode::Never)
-    }
-
-    /// Creates a judge that asks the model. The runtime must not be that of the caller.
-    pub fn live(
-        llm: Arc<dyn Llm>,
-        parameters: String,
-        cache: Arc<AnswerCache>,
-        limits: CallBudget,
-        runtime: Handle,
-    ) -> Self {
-        Self::new(llm, parameters, cache, limits, AskMode::Live(runtime))
-    }
-
-    fn new(
+    pub fn new(
         llm: Arc<dyn Llm>,
         parameters: String,
         cache: Arc<AnswerCache>,
@@ -290,14 +260,8 @@ impl Llm for ModelJudge {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        match prompt.verb {
-            PromptVerb::Judge | PromptVerb::State => {}
-            PromptVerb::Reply
-            | PromptVerb::Remember
-            | PromptVerb::Describe
-            | PromptVerb::Transcribe => {
-                return self.bystander.ask(prompt).await;
-            }
+        if ![PromptVerb::Judge, PromptVerb::State].contains(&prompt.verb) {
+            return self.bystander.ask(prompt).await;
         }
         match &self.asking {
             AskMode::Live(runtime) => runtime.block_on(self.answer(prompt)),

@@ -183,15 +183,8 @@ impl Llm for RecordedAnswers {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        match prompt.verb {
-            PromptVerb::Judge => {}
-            PromptVerb::Reply
-            | PromptVerb::Remember
-            | PromptVerb::State
-            | PromptVerb::Describe
-            | PromptVerb::Transcribe => {
-                return self.bystander.ask(prompt).await;
-            }
+        if prompt.verb != PromptVerb::Judge {
+            return self.bystander.ask(prompt).await;
         }
         match self.find(prompt) {
             Some(answer) => {

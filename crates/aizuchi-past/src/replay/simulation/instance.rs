@@ -22,7 +22,6 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::context::message_structure::StructureCache;
 use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
-use aizuchi_store::Store;
 use aizuchi_store::volatile::VolatileStore;
 use jiff::tz::TimeZone;
 
@@ -30,8 +29,8 @@ use crate::replay::ReplayJudge;
 use crate::replay::record::Recorder;
 use crate::replay::simulation::SimulationSetup;
 use crate::replay::simulation::recording_mind::RecordingMind;
-use crate::replay::simulation::recording_store::RecordingStore;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
+use crate::replay::simulation::store_recorder::StoreRecorder;
 
 /// Builds the inbox and the runner, with their own store.
 pub(super) fn build_instance(
@@ -42,15 +41,16 @@ pub(super) fn build_instance(
 ) -> anyhow::Result<(Inbox, Runner)> {
     let SimulationSetup { policy, prompts, learning, settings, .. } = setup;
     let settings = *settings;
-    let volatile = Arc::new(VolatileStore::keeping_newest(setup.kept_messages));
     let talks = Arc::new(StructureCache::new());
-    let store: Arc<dyn Store> = Arc::new(RecordingStore {
-        inner: volatile.clone(),
+    let observer = StoreRecorder {
         recorder: recorder.clone(),
         learning: Arc::clone(learning),
         clock: clock.clone(),
         talks: talks.clone(),
-    });
+    };
+    let mut store = VolatileStore::keeping_newest(setup.kept_messages);
+    store.observer = Some(Box::new(move |observed| observer.observe(observed)));
+    let store = Arc::new(store);
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let costs = match settings.judge {
@@ -68,7 +68,7 @@ pub(super) fn build_instance(
     let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
     let inbox = Inbox {
         store: store.clone(),
-        archive: volatile.clone(),
+        archive: store.clone(),
         in_flight: in_flight.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
@@ -92,8 +92,8 @@ pub(super) fn build_instance(
     let platform: Arc<dyn Platform> = Arc::new(ReplayPlatform { clock: clock.clone() });
     let persona = policy.config.persona();
     let answers = CommandReplies {
-        store: volatile.clone(),
-        archive: volatile,
+        store: store.clone(),
+        archive: store.clone(),
         rulebook: rulebook.clone(),
         persona: persona.clone(),
         zone: policy.config.time_zone_or(TimeZone::UTC),

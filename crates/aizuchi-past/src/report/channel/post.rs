@@ -47,30 +47,30 @@ impl<'a> ChannelAnalysis<'a> {
         let is_posted = is_posted(moment);
         report.figures.spoke += 1;
         report.figures.wrong += usize::from(is_wrong);
-        report.in_threads += usize::from(moment.thread.is_some());
-        report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
-        report.only_asked_again += usize::from(asks_again(moment));
-        report.posted.spoke += usize::from(is_posted);
-        report.posted.wrong += usize::from(is_wrong && is_posted);
-        report.posted.wrong_within_3_minutes += usize::from(spoken.is_close && is_posted);
-        report.posted.in_threads += usize::from(is_posted && moment.thread.is_some());
+        report.sums.in_threads += usize::from(moment.thread.is_some());
+        report.sums.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
+        report.sums.only_asked_again += usize::from(asks_again(moment));
+        report.sums.posted.spoke += usize::from(is_posted);
+        report.sums.posted.wrong += usize::from(is_wrong && is_posted);
+        report.sums.posted.wrong_within_3_minutes += usize::from(spoken.is_close && is_posted);
+        report.sums.posted.in_threads += usize::from(is_posted && moment.thread.is_some());
         match is_wrong {
-            true => report.moments.wrong += 1,
-            false => report.moments.spoke += 1,
+            true => report.sums.moments.wrong += 1,
+            false => report.sums.moments.spoke += 1,
         }
         let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
         // While it observes, it does not wait for its moment.
         if let (MomentKind::Spoke, Some(newest)) = (moment.kind, newest) {
-            report.own_delays.add(moment.at.duration_since(newest.at()));
+            report.sums.own_delays.add(moment.at.duration_since(newest.at()));
         }
         if let Some((about, id)) = spoken.about.zip(about_id(moment)) {
             let thread = moment.thread.as_ref().map(MessageId::as_str);
             let goes_on = self.index.asker_goes_on(thread, &about, moment.at);
-            report.asker_went_on += usize::from(goes_on && !is_wrong);
-            report.posted.asker_went_on += usize::from(goes_on && !is_wrong && is_posted);
+            report.sums.asker_went_on += usize::from(goes_on && !is_wrong);
+            report.sums.posted.asker_went_on += usize::from(goes_on && !is_wrong && is_posted);
             let taken_up = (id.clone(), moment.at);
             if is_posted {
-                report.posted.answer_delays.add(moment.at.duration_since(about.at()));
+                report.sums.posted.answer_delays.add(moment.at.duration_since(about.at()));
                 report.posted_about.push(taken_up.clone());
             }
             report.taken_up.push(taken_up);
@@ -133,17 +133,17 @@ fn add_first_answer(spoken: &AnalyzedPost<'_>, report: &mut ChannelReport) {
     let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
     let answered = spoken.answer.map(|answer| answer.at());
     if is_posted {
-        *report.posted.first(at, answered) += 1;
+        *report.sums.posted.first(at, answered) += 1;
     }
     match answered {
-        None => report.first.nobody_else += 1,
+        None => report.sums.first.nobody_else += 1,
         Some(answered) if answered > at => {
             let is_fine = usize::from(spoken.disturbance.is_none());
-            report.first.it_first.add(answered.duration_since(at));
-            report.first.it_first_undisturbed += is_fine;
-            report.posted.it_first_undisturbed += is_fine * usize::from(is_posted);
+            report.sums.first.it_first.add(answered.duration_since(at));
+            report.sums.first.it_first_undisturbed += is_fine;
+            report.sums.posted.it_first_undisturbed += is_fine * usize::from(is_posted);
         }
-        Some(answered) => report.first.person_first.add(at.duration_since(answered)),
+        Some(answered) => report.sums.first.person_first.add(at.duration_since(answered)),
     }
 }
 

@@ -124,10 +124,7 @@ impl Places {
         workspace: &WorkspaceId,
     ) -> Result<Self, ApiProblem> {
         let named = |channel: Channel| {
-            let name = match access.may_name(channel.visibility) {
-                true => channel.name.to_string(),
-                false => channel.id.to_string(),
-            };
+            let name = access.name_of(&channel);
             (channel, name)
         };
         let channels = web.archive.channels(workspace).await?.into_iter().map(named).collect();

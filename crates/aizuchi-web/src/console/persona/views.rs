@@ -13,7 +13,7 @@ use aizuchi_store::stored_message::StoredMessage;
 use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::quote::ShownMessage;
-use crate::shadow::{CostText, MOST_CALLS, is_builtin};
+use crate::shadow::{CostText, MOST_CALLS, is_builtin, why_incomplete};
 
 /// The number of newest messages of the conversation that are shown.
 const MAX_MESSAGES: usize = 5;
@@ -80,6 +80,7 @@ impl ViewBuilder<'_> {
     ) -> ResultView {
         let (language, trial) = (self.language, self.trial);
         let is_one = trial.moments.iter().all(|tried| tried.prompts.len() < 2);
+        let calls = [&found.judging, &found.speaking];
         let moments = trial.moments.iter().zip(&found.performances);
         ResultView {
             note: match (trial.moments.is_empty(), is_one) {
@@ -87,7 +88,7 @@ impl ViewBuilder<'_> {
                 (false, true) => Some(texts::shadow::unchanged_persona(language)),
                 (false, false) => None,
             },
-            problem: was_asked.then(|| self.problem(found, limit)).flatten(),
+            problem: was_asked.then(|| why_incomplete(&calls, limit, language)).flatten(),
             spent: was_asked.then(|| self.spent(found)),
             estimate: if was_asked { String::new() } else { self.estimate(found) },
             cap_explained: texts::shadow::cap_explained(language, MOST_CALLS),
@@ -123,24 +124,6 @@ impl ViewBuilder<'_> {
         let tokens = [&found.judging, &found.speaking].map(|it| it.input_tokens + it.output_tokens);
         let cost = self.money().amount(micros);
         texts::shadow::spent(self.language, calls, tokens.iter().sum(), &cost)
-    }
-
-    fn problem(&self, found: &PersonaTrialResult, limit: Option<Limit>) -> Option<String> {
-        let language = self.language;
-        let calls = [&found.judging, &found.speaking];
-        if let Some(limit) = limit {
-            let why = texts::judging::limit_reason(language, limit);
-            return Some(texts::shadow::over_budget(language, &why));
-        }
-        if calls.iter().any(|calls| calls.is_cap_reached) {
-            let sentences = [texts::shadow::cap_reached(language), texts::shadow::late(language)];
-            return Some(sentences.join(" "));
-        }
-        if calls.iter().any(|calls| calls.is_late) {
-            return Some(texts::shadow::late(language).to_owned());
-        }
-        let has_failed = calls.iter().any(|calls| calls.failure.is_some());
-        has_failed.then(|| texts::shadow::model_failed(language).to_owned())
     }
 
     fn moment(&self, tried: &TriedMoment, performances: &[Performance]) -> MomentView {

@@ -13,8 +13,8 @@ use aizuchi_store::stored_message::StoredMessage;
 
 use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
-use crate::console::quote::ShownMessage;
-use crate::shadow::CostText;
+use crate::console::quote::{ShownMessage, gist};
+use crate::shadow::{CostText, why_incomplete};
 
 /// The maximum number of messages shown per conversation, newest first.
 const MAX_MESSAGES: usize = 5;
@@ -86,7 +86,7 @@ impl ViewBuilder<'_> {
         let effect = self.run.effect(found);
         let is_known = !found.is_unknown();
         ResultView {
-            problem: was_asked.then(|| self.problem(found, limit)).flatten(),
+            problem: was_asked.then(|| why_incomplete(&[&found.counts], limit, language)).flatten(),
             spent: was_asked.then(|| self.spent(found)),
             told: is_known.then(|| texts::standing_order_trial::effect(language, &effect)),
             estimate: (!was_asked).then(|| self.estimate(found)),
@@ -140,11 +140,7 @@ impl ViewBuilder<'_> {
             ShownMessage::new(stored, self.access, self.language, is_new)
         };
         let messages: Vec<ShownMessage> = newest_messages(tried).into_iter().map(quoted).collect();
-        let gist = messages.iter().rfind(|message| message.is_about).or(messages.last());
-        let gist = gist.map_or(String::new(), |message| match &message.by {
-            Some(by) => format!("{by}: {}", message.text),
-            None => message.text.clone(),
-        });
+        let told = messages.iter().rfind(|message| message.is_about).or(messages.last());
         let (before, after) = match tried.spoke {
             true => (self.spoke(), self.silent()),
             false => (self.silent(), self.spoke()),
@@ -155,7 +151,7 @@ impl ViewBuilder<'_> {
             key: format!("moment-{}", decision.id),
             at: TimeView::new(tried.moment.at),
             decision: decision_address(&self.channel.workspace, decision.id),
-            gist,
+            gist: gist(told),
             messages,
             before,
             after,
@@ -194,23 +190,6 @@ impl ViewBuilder<'_> {
         let tokens = counts.input_tokens + counts.output_tokens;
         let cost = self.money().amount(counts.cost_micros);
         texts::shadow::spent(self.language, counts.calls, tokens, &cost)
-    }
-
-    fn problem(&self, found: &StandingOrderTrialResult, limit: Option<Limit>) -> Option<String> {
-        let language = self.language;
-        if let Some(limit) = limit {
-            let why = texts::judging::limit_reason(language, limit);
-            return Some(texts::shadow::over_budget(language, &why));
-        }
-        if found.counts.is_cap_reached {
-            let sentences = [texts::shadow::cap_reached(language), texts::shadow::late(language)];
-            return Some(sentences.join(" "));
-        }
-        if found.counts.is_late {
-            return Some(texts::shadow::late(language).to_owned());
-        }
-        let has_failed = found.counts.failure.is_some();
-        has_failed.then(|| texts::shadow::model_failed(language).to_owned())
     }
 }
 

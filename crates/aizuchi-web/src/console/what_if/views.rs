@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 
 use crate::access::Access;
 use crate::console::layout::{TimeView, channel_address, decision_address, encode};
-use crate::console::quote::ShownMessage;
+use crate::console::quote::{ShownMessage, gist};
 
 /// The maximum number of changes shown per kind.
 const MOST_SHOWN: usize = 30;
@@ -167,11 +167,7 @@ impl ViewBuilder<'_> {
         let around = self.around(&change.message);
         let messages: Vec<ShownMessage> =
             around.iter().map(|it| self.quoted(it, &change.message)).collect();
-        let gist = messages.iter().find(|quoted| quoted.is_about);
-        let gist = gist.map_or(String::new(), |quoted| match &quoted.by {
-            Some(by) => format!("{by}: {}", quoted.text),
-            None => quoted.text.clone(),
-        });
+        let gist = gist(messages.iter().find(|quoted| quoted.is_about));
         let at = around.iter().find(|stored| stored.message.id == change.message);
         let at = at.map_or(self.material.since, |stored| stored.message.at);
         let mut seen = vec![self.seen(texts::what_if::how_it_was(self.language), &change.before)];
