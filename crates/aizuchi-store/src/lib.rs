@@ -360,6 +360,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The volatile store keeps only what replay and tests of the message flow need.
+    pub fn unkept() -> Self {
+        let why = "the volatile store does not keep this";
+        Self::Refused(RefusalReason::Unstorable(why.to_owned()))
+    }
+
     /// Marks the database called `shown` as unusable for this reason.
     pub fn into_broken(self, shown: &str) -> Self {
         let reason = match self {
