@@ -294,7 +294,7 @@ impl Store for VolatileStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        match order.may_erase() {
+        match order.effects().may_erase {
             true => self.erase(|state| state.apply_order(order, now)),
             false => self.write(|state| state.apply_order(order, now)),
         }
