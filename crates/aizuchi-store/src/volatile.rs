@@ -25,25 +25,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
-    Visibility, WorkspaceId,
+    Channel, ChannelId, ConversationId, Cursor, Heard, MessageId, User, UserId, WorkspaceId,
 };
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::{Decision, DecisionId};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
 use aizuchi_model::event::{Claim, DeadLetter, OutboxItemId, Outcome};
-use aizuchi_model::memo::Memo;
-use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::memory::Lineage;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::expiry::{Expiry, ExpiryProgress};
 use crate::order::{Order, OrdersInForce};
 use crate::order_journal::GivenOrder;
 use crate::volatile::pending_states::OnceOwed;
@@ -207,14 +202,6 @@ impl Store for VolatileStore {
         Ok(())
     }
 
-    async fn count_web_call(
-        &self,
-        _call: &WebCall,
-        _now: Timestamp,
-    ) -> Result<Option<WebLimit>, StoreError> {
-        Err(StoreError::unkept())
-    }
-
     async fn complete(
         &self,
         claim: &Claim,
@@ -225,18 +212,6 @@ impl Store for VolatileStore {
             return Err(StoreError::unkept());
         }
         Ok(self.write(|state| state.complete_step(claim, outcome, now)))
-    }
-
-    async fn drop_exchanges(&self, _before: Timestamp, _max_bytes: u64) -> Result<(), StoreError> {
-        Err(StoreError::unkept())
-    }
-
-    async fn drop_journals(&self, _now: Timestamp) -> Result<(), StoreError> {
-        Err(StoreError::unkept())
-    }
-
-    async fn expire_next(&self, _expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
-        Err(StoreError::unkept())
     }
 
     async fn has_changed_since(
@@ -272,27 +247,6 @@ impl Store for VolatileStore {
         Ok(self.lock().context(conversation, window))
     }
 
-    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn memos(
-        &self,
-        _workspace: &WorkspaceId,
-        _channel: &ChannelId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// Only memory jobs call this, and there are none.
-    async fn source_messages(
-        &self,
-        _workspace: &WorkspaceId,
-        _messages: &[MessageRef],
-    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        Err(StoreError::unkept())
-    }
-
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         match order.effects().may_erase {
             true => self.erase(|state| state.apply_order(order, now)),
@@ -318,28 +272,6 @@ impl Store for VolatileStore {
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
-    }
-
-    async fn claim_memory_jobs(
-        &self,
-        _now: Timestamp,
-        _lease: SignedDuration,
-        _most: usize,
-    ) -> Result<Vec<MemoryJob>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
-    }
-
-    async fn complete_memory_job(
-        &self,
-        _job: &MemoryJob,
-        _outcome: MemoryJobOutcome,
-        _now: Timestamp,
-    ) -> Result<(), StoreError> {
-        Err(StoreError::unkept())
     }
 }
 

@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::owed::Owed;
-use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::message_structure::{SharedStructure, StructureCache};
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
 use aizuchi_model::event::{Claim, Event, Outcome, StepResult};
-use aizuchi_model::memo::Memo;
-use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::memory::Lineage;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
-use aizuchi_store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_store::order::{Order, OrdersInForce};
 use aizuchi_store::volatile::VolatileStore;
 use aizuchi_store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
@@ -75,14 +71,6 @@ impl Store for RecordingStore {
         self.inner.book(call).await
     }
 
-    async fn count_web_call(
-        &self,
-        call: &WebCall,
-        now: Timestamp,
-    ) -> Result<Option<WebLimit>, StoreError> {
-        self.inner.count_web_call(call, now).await
-    }
-
     async fn complete(
         &self,
         claim: &Claim,
@@ -92,18 +80,6 @@ impl Store for RecordingStore {
         self.record(claim, &outcome);
         self.learning.record(claim, &outcome);
         self.inner.complete(claim, outcome, now).await
-    }
-
-    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
-        self.inner.drop_exchanges(before, max_bytes).await
-    }
-
-    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.inner.drop_journals(now).await
-    }
-
-    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
-        self.inner.expire_next(expiry).await
     }
 
     async fn has_changed_since(
@@ -143,18 +119,6 @@ impl Store for RecordingStore {
         Ok(context)
     }
 
-    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
-        self.inner.memories(workspace).await
-    }
-
-    async fn memos(
-        &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        self.inner.memos(workspace, channel).await
-    }
-
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         self.inner.order(order, now).await
     }
@@ -171,36 +135,6 @@ impl Store for RecordingStore {
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         self.inner.orders(workspace).await
-    }
-
-    async fn source_messages(
-        &self,
-        workspace: &WorkspaceId,
-        messages: &[MessageRef],
-    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        self.inner.source_messages(workspace, messages).await
-    }
-
-    async fn claim_memory_jobs(
-        &self,
-        now: Timestamp,
-        lease: SignedDuration,
-        limit: usize,
-    ) -> Result<Vec<MemoryJob>, StoreError> {
-        self.inner.claim_memory_jobs(now, lease, limit).await
-    }
-
-    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.next_memory_job().await
-    }
-
-    async fn complete_memory_job(
-        &self,
-        job: &MemoryJob,
-        outcome: MemoryJobOutcome,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.inner.complete_memory_job(job, outcome, now).await
     }
 }
 
