@@ -10,6 +10,7 @@ use aizuchi_agent::inbox::{Inbox, Redaction};
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Runner;
 use aizuchi_config::Config;
+use aizuchi_harness::test_store::Unkept;
 use aizuchi_model::chat::local::{self, workspace_id};
 use aizuchi_model::chat::{MessageId, Role, Visibility};
 use aizuchi_model::clock::Clock;
@@ -81,7 +82,7 @@ impl DemoProgram {
         };
         let name = persona.name.clone();
         let room = inbox(config.room_wait_settings());
-        let uploads = UploadSettings { store: store.clone(), max_bytes: 0, max_total_bytes: 0 };
+        let uploads = UploadSettings { store: Arc::new(Unkept), max_bytes: 0, max_total_bytes: 0 };
         let room = Arc::new(LocalRoom::new(room, store.clone(), uploads, clock.clone(), name));
         let demo_channel =
             DemoChannel { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };

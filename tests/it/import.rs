@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use aizuchi_harness::fixtures::{self, at, top_level};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_import::message_ids::MessageIds;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{self, ImportData};
@@ -318,7 +318,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         Message { author: Author { kind, ..message.author.clone() }, ..message }
     };
     let own = |id: &str, second: i64, text: &str| message(id, second, text, AuthorKind::Persona);
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let wait_settings = aizuchi_import::wait_settings();
         let harness = Harness::new(store)
             .await

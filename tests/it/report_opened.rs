@@ -3,13 +3,13 @@
 
 use aizuchi_harness::fixtures::{mentions, new_channel, top_level, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{Edit, Heard, MessageId, Visibility};
 use aizuchi_past::report::from_ledger::ChannelLedger;
 
 #[tokio::test]
 async fn what_was_decided_about_an_older_private_message_is_left_out() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let attic = new_channel("attic", Visibility::Private);
         harness.inbox.hear(Heard::Channel(attic)).await.unwrap();

@@ -3,7 +3,7 @@
 use aizuchi_config::Config;
 use aizuchi_harness::fixtures::{new_channel, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::Visibility;
 use aizuchi_past::report::builder::{ReportBuilder, ReportOptions};
 use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
@@ -16,7 +16,7 @@ const DAY: i64 = 86_400;
 /// Days without a message count, too: what a month costs is computed from the length of the period.
 #[tokio::test]
 async fn a_quiet_channel_does_not_shorten_the_period() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "is the kiln on?").await;
         harness.pass(20 * DAY).await;

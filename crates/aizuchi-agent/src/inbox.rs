@@ -590,7 +590,7 @@ impl Inbox {
             let conversations = &self.channel_cache.conversations;
             let stored = self.store.order(order.clone(), now).await;
             // Even after an error, since the order may be stored nevertheless.
-            if order.changes_messages() {
+            if order.effects().changes_messages {
                 conversations.drop_all_messages(order.workspace());
             }
             // Whether it is stored or not, the store knows what is in force.

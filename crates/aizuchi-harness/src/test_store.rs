@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use aizuchi_model::chat::attachment::Attachment;
+use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_store::archive::Archive;
 use aizuchi_store::database::connection::{Connection, query};
 use aizuchi_store::database::forget::ForgetReport;
@@ -17,10 +19,11 @@ use aizuchi_store::database::redaction::RedactionProgress;
 use aizuchi_store::database::schema::migrate;
 use aizuchi_store::database::writer::DatabaseWriter;
 use aizuchi_store::database::{DatabaseStore, MAX_READERS};
-use aizuchi_store::uploads::Uploads;
+use aizuchi_store::uploads::{Upload, UploadLimits, Uploads};
 use aizuchi_store::volatile::VolatileStore;
-use aizuchi_store::weekly_notes::WeeklyNotes;
-use aizuchi_store::{Cursors, Store, sqlite};
+use aizuchi_store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
+use aizuchi_store::{Cursors, Store, StoreError, sqlite};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -45,7 +48,7 @@ pub enum StoreKind {
 
 impl StoreKind {
     pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
-    /// The stores that keep memories and memos, and survive a restart.
+    /// The stores that keep everything, and survive a restart.
     pub const DATABASES: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// Opens a new, empty store.
@@ -69,6 +72,62 @@ pub struct TestStore {
     pub database: Option<Arc<TestDatabase>>,
     /// The same store as `store`, if it is a database.
     pub database_store: Option<Arc<DatabaseStore>>,
+}
+
+/// The weekly notes and files of the volatile store, which keeps none.
+pub struct Unkept;
+
+#[async_trait]
+impl WeeklyNotes for Unkept {
+    async fn weekly_note(&self, _key: &NoteKey) -> Result<Option<StoredNote>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    async fn change_weekly_note(
+        &self,
+        _key: NoteKey,
+        _change: NoteChange,
+    ) -> Result<bool, StoreError> {
+        Err(StoreError::unkept())
+    }
+}
+
+#[async_trait]
+impl Uploads for Unkept {
+    async fn put_upload(
+        &self,
+        _upload: Arc<Upload>,
+        _limits: UploadLimits,
+    ) -> Result<bool, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    async fn drop_unsent_upload(&self, _id: &str) -> Result<bool, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    async fn unsent_uploads(&self) -> Result<Vec<Attachment>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    async fn upload(
+        &self,
+        _channel: &ChannelId,
+        _message: &MessageId,
+        _id: &str,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    async fn upload_part(
+        &self,
+        _channel: &ChannelId,
+        _message: &MessageId,
+        _id: &str,
+        _number: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        Err(StoreError::unkept())
+    }
 }
 
 /// The location of a database that belongs to one test.
@@ -181,8 +240,8 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
-            uploads: store,
+            weekly_notes: Arc::new(Unkept),
+            uploads: Arc::new(Unkept),
             database: None,
             database_store: None,
         }

@@ -14,7 +14,6 @@ pub mod welcome;
 pub mod moved_threshold;
 pub mod tolerance;
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -29,28 +28,10 @@ use crate::decision::learned::MomentFeatures;
 use crate::memory::Lineage;
 use crate::rules::Mode;
 
-/// The number of a ledger row, ascending in the order in which decisions were opened.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct DecisionId(pub i64);
-
-impl fmt::Display for DecisionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(
+    /// The number of a ledger row, ascending in the order in which decisions were opened.
+    DecisionId
+);
 
 /// The judge's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -11,7 +11,6 @@ pub mod web_call;
 pub mod quiet_order;
 pub mod found_posts;
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -70,16 +69,10 @@ impl Event {
     }
 }
 
-/// The number of an outbox row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct OutboxItemId(pub i64);
-
-impl fmt::Display for OutboxItemId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(
+    /// The number of an outbox row.
+    OutboxItemId
+);
 
 /// One row of the outbox: a draft, or one part of a draft that is too long for one post.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! Nothing here waits, reads or writes: no store, no model, no platform. A module may name only modules above it;
 //! `tests/it/tidy.rs` of the program enforces that.
 
+#[macro_use]
+pub mod number_id;
 pub mod reloadable;
 pub mod ip_network;
 pub mod chat;

@@ -16,22 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 
-/// Identifies one version of a memory.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct MemoryId(pub i64);
+number_id!(
+    /// Identifies one version of a memory.
+    MemoryId
+);
 
 /// Identifies a memory by its subject and its term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -34,9 +34,7 @@ use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::stored_message::StoredMessage;
-use crate::{
-    Backlog, ChannelActivity, DecisionCount, RecentCall, RefusalReason, Spending, StoreError,
-};
+use crate::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 /// The read side of the store, for pages and exports.
 #[async_trait]
@@ -101,7 +99,7 @@ pub trait Archive: Send + Sync {
         &self,
         _query: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// Messages that arrived or changed after a revision, ordered by revision.
@@ -126,12 +124,16 @@ pub trait Archive: Send + Sync {
     /// The newest `limit` judged moments of a workspace, oldest first.
     async fn judged_moments(
         &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<JudgedMoment>, StoreError>;
+        _workspace: &WorkspaceId,
+        _limit: usize,
+    ) -> Result<Vec<JudgedMoment>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The total number of judged moments.
-    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError>;
+    async fn count_judged_moments(&self, _workspace: &WorkspaceId) -> Result<usize, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
     async fn exchanges(
@@ -150,49 +152,63 @@ pub trait Archive: Send + Sync {
     /// The marks on the listed decisions, ordered by decision.
     async fn marks(
         &self,
-        workspace: &WorkspaceId,
-        decisions: &[DecisionId],
-    ) -> Result<Vec<DecisionMark>, StoreError>;
+        _workspace: &WorkspaceId,
+        _decisions: &[DecisionId],
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The decisions marked since a time, ordered by the time of the mark.
     async fn marks_since(
         &self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-    ) -> Result<Vec<DecisionMark>, StoreError>;
+        _workspace: &WorkspaceId,
+        _since: Timestamp,
+    ) -> Result<Vec<DecisionMark>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The number of marked decisions in all workspaces, for each mark in use.
     async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The proposals for unsolicited posts with their states at `now`, newest first.
     async fn proposals(
         &self,
-        query: &ProposalQuery,
-        now: Timestamp,
-    ) -> Result<Vec<Proposal>, StoreError>;
+        _query: &ProposalQuery,
+        _now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The proposals of all workspaces that may still be decided at `now`, newest first.
-    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError>;
+    async fn open_proposals(&self, _now: Timestamp) -> Result<Vec<Proposal>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The newest `limit` proposals of a workspace that a user has decided, newest first, with their channels.
     async fn proposal_labels(
         &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
+        _workspace: &WorkspaceId,
+        _limit: usize,
+    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The newest trust offer of each channel of a workspace, ordered by channel.
-    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError>;
+    async fn trust_offers(&self, _workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The calls that need a user's consent, with their states at `now`, newest first. Calls that the persona has not
     /// announced yet are left out.
     async fn consents(
         &self,
-        query: &ConsentQuery,
-        now: Timestamp,
-    ) -> Result<Vec<Consent>, StoreError>;
+        _query: &ConsentQuery,
+        _now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The announced call with this id, in one workspace or in any.
     async fn consent(
@@ -214,10 +230,12 @@ pub trait Archive: Send + Sync {
     /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        since: Timestamp,
-    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+        _since: Timestamp,
+    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The newest matching dead letters, oldest first.
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
@@ -240,7 +258,7 @@ pub trait Archive: Send + Sync {
         _workspace: &WorkspaceId,
         _since: Timestamp,
     ) -> Result<Vec<DecisionCount>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The number of messages of each channel on each day of a period, by others and by the persona.
@@ -248,7 +266,7 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<MessageCount>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// How the decisions of a period ended, by day and channel.
@@ -256,12 +274,12 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<OutcomeCount>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The model calls of a period, by day, channel, kind and model.
     async fn calls_by_day(&self, _period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The time until the persona spoke, for each decision of a period that led to a post.
@@ -269,7 +287,7 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<AnswerDelay>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// Users' reactions to the persona's posts in a period, by the day of the post.
@@ -277,7 +295,7 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<ReactionCount>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// Likely questions at the top level of channels in a period that no other user followed up, neither within
@@ -286,7 +304,7 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<UnansweredQuestion>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// What happened after the persona's unsolicited posts in a period and after the silences that its judge chose, and
@@ -295,7 +313,7 @@ pub trait Archive: Send + Sync {
         &self,
         _period: &WorkspacePeriod,
     ) -> Result<Vec<ChoiceAftermath>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The days of a period whose figures include anything that arrived or changed after a revision. Model calls are
@@ -305,33 +323,39 @@ pub trait Archive: Send + Sync {
         _period: &WorkspacePeriod,
         _revision: u64,
     ) -> Result<Vec<Day>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, _limit: usize) -> Result<Vec<RecentCall>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The pending memory jobs of a workspace, the first due ones first.
     async fn pending_memories(
         &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<PendingMemory>, StoreError>;
+        _workspace: &WorkspaceId,
+        _limit: usize,
+    ) -> Result<Vec<PendingMemory>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The size of the database in bytes.
-    async fn size_bytes(&self) -> Result<u64, StoreError>;
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// When the newest backup was made, by any process.
-    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError>;
+    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The log of private channel reads, newest first.
     async fn private_reads(
         &self,
         _query: &PrivateReadQuery,
     ) -> Result<Vec<PrivateReads>, StoreError> {
-        Err(refuse_figures())
+        Err(StoreError::unkept())
     }
 
     /// The newest matching entries of the journal of orders, newest first.
@@ -341,46 +365,62 @@ pub trait Archive: Send + Sync {
     /// The standing orders of a workspace in all stored versions, by number and version.
     async fn standing_orders(
         &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<StandingOrder>, StoreError>;
+        _workspace: &WorkspaceId,
+    ) -> Result<Vec<StandingOrder>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The conversations of a workspace that were reset, each with the time until which it was.
     async fn resets(
         &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError>;
+        _workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The stored versions of a memory, oldest first. The last one is current.
-    async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
+    async fn memory_versions(&self, _key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The memories of a channel's threads, the most recently active thread first.
     async fn thread_memories(
         &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        limit: usize,
-    ) -> Result<Vec<Memory>, StoreError>;
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+        _limit: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The memos of a workspace, highest priority first.
-    async fn all_memos(&self, workspace: &WorkspaceId)
-    -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+    async fn all_memos(
+        &self,
+        _workspace: &WorkspaceId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The stored ones among the versions of memos that the journal names, ordered by id.
     async fn memo_versions(
         &self,
-        workspace: &WorkspaceId,
-        versions: &[MemoryId],
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+        _workspace: &WorkspaceId,
+        _versions: &[MemoryId],
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The newest journaled changes to the memories and memos of a workspace or one of its channels, before a given
     /// change, newest first.
     async fn memory_journal(
         &self,
-        workspace: &WorkspaceId,
-        channel: Option<&ChannelId>,
-        before: Option<i64>,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, StoreError>;
+        _workspace: &WorkspaceId,
+        _channel: Option<&ChannelId>,
+        _before: Option<i64>,
+        _limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The pending steps of a workspace.
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
@@ -391,10 +431,4 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError>;
-}
-
-/// What pages alone read, the volatile store does not have.
-fn refuse_figures() -> StoreError {
-    let why = "the volatile store has no figures for pages";
-    StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
 }

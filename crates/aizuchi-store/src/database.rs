@@ -547,7 +547,7 @@ impl Store for DatabaseStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        let changes_messages = order.changes_messages();
+        let changes_messages = order.effects().changes_messages;
         self.write(|reply| WriteRequest::Order { order, now, reply }).await?;
         if changes_messages {
             // This keeps a permit, so an order that comes while the forgetter is at work is not missed.

@@ -63,6 +63,7 @@ const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 
 /// How long a reaction to an unknown message is kept at least: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
+/// What is not part of the message flow has a default: a store that keeps no memories and erases nothing old.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Stores what a platform delivered, together with its effects. Both are durable when this returns. Hearing is
@@ -92,9 +93,11 @@ pub trait Store: Send + Sync {
     /// Counts a web lookup before it is made, or returns the limit that forbids it. Durable when this returns.
     async fn count_web_call(
         &self,
-        call: &WebCall,
-        now: Timestamp,
-    ) -> Result<Option<WebLimit>, StoreError>;
+        _call: &WebCall,
+        _now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// Applies the outcome of a claim, and removes or replaces its step. If the claim has been superseded, only what
     /// really happened is stored: what was posted, and the tokens used.
@@ -108,16 +111,22 @@ pub trait Store: Send + Sync {
     /// Drops every prompt, answer and unsent text older than `before`, as the operator's retention demands, and early
     /// reactions that are a day older than that and whose message never arrived. Of the remaining prompts and answers,
     /// only the newest are kept, up to `max_bytes` of stored size.
-    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError>;
+    async fn drop_exchanges(&self, _before: Timestamp, _max_bytes: u64) -> Result<(), StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// Drops journal entries past their retention: changes to memories and memos (with the old versions of memos),
     /// orders, and reads of private channels.
-    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError>;
+    async fn drop_journals(&self, _now: Timestamp) -> Result<(), StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// Erases one page of what was written before a time, as the operator's retention demands: messages with their
     /// reactions and links, the prompts, drafts and reasons made from them, and any other copies of their text except
     /// memories and memos. Decisions are kept without their reasons.
-    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError>;
+    async fn expire_next(&self, _expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human,
     /// deleted or withheld, belongs to another channel that turned private, or is a source of one of its memories; or
@@ -154,21 +163,27 @@ pub trait Store: Send + Sync {
     ) -> Result<Context, StoreError>;
 
     /// The current memories of a workspace, with their sources.
-    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
+    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// The memos visible from a channel, highest priority first.
     async fn memos(
         &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// The listed messages that still exist, oldest first, with the visibility that they were heard with.
     async fn source_messages(
         &self,
-        workspace: &WorkspaceId,
-        messages: &[MessageRef],
-    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
+        _workspace: &WorkspaceId,
+        _messages: &[MessageRef],
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// Whether a message has been heard, deleted or not, under this id or under its author's client message id.
     async fn has_heard(
@@ -188,22 +203,28 @@ pub trait Store: Send + Sync {
     /// Claims up to `most` memory jobs that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_memory_jobs(
         &self,
-        now: Timestamp,
-        lease: SignedDuration,
-        most: usize,
-    ) -> Result<Vec<MemoryJob>, StoreError>;
+        _now: Timestamp,
+        _lease: SignedDuration,
+        _most: usize,
+    ) -> Result<Vec<MemoryJob>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// When the next memory job becomes ready.
-    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError>;
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
 
     /// Applies the outcome of a memory job. A new version is stored only if none of its sources has been edited,
     /// deleted or made private in the meantime.
     async fn complete_memory_job(
         &self,
-        job: &MemoryJob,
-        outcome: MemoryJobOutcome,
-        now: Timestamp,
-    ) -> Result<(), StoreError>;
+        _job: &MemoryJob,
+        _outcome: MemoryJobOutcome,
+        _now: Timestamp,
+    ) -> Result<(), StoreError> {
+        Err(StoreError::unkept())
+    }
 }
 
 /// Stores what a platform's adapter needs at its next start: how far it has read, and its own identity. It is not part
@@ -360,6 +381,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The volatile store keeps only what replay and tests of the message flow need.
+    pub fn unkept() -> Self {
+        let why = "the volatile store does not keep this";
+        Self::Refused(RefusalReason::Unstorable(why.to_owned()))
+    }
+
     /// Marks the database called `shown` as unusable for this reason.
     pub fn into_broken(self, shown: &str) -> Self {
         let reason = match self {

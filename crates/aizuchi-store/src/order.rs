@@ -278,111 +278,46 @@ impl Order {
             by: by.clone(),
             at: now,
         };
-        match self {
-            Order::ChangeSetting { scope, change, role, by, at, .. } => Some(OrderedChange {
-                scope: scope.clone(),
-                change: change.clone(),
-                role: *role,
-                by: by.clone(),
-                at: *at,
-            }),
-            Order::Mode { channel, .. } => {
-                let change = SettingChange::Clear(SettingKind::MinConfidence);
-                Some(of_keeper(channel, change, &"".into()))
-            }
-            Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } => {
-                let change = SettingChange::Set(PlaceSetting::MinConfidence(*least));
-                Some(of_keeper(channel, change, by))
-            }
-            Order::Signed { order, .. } => order.setting_change(now),
-            Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
-            | Order::Mute { .. }
-            | Order::Unmute { .. }
-            | Order::OptOut { .. }
-            | Order::OptIn { .. }
-            | Order::Redact { .. }
-            | Order::Reset { .. }
-            | Order::Forget { .. }
-            | Order::GiveStandingOrder { .. }
-            | Order::ChangeStandingOrder { .. }
-            | Order::DropStandingOrder { .. }
-            | Order::DraftStandingOrder { .. }
-            | Order::KeepStandingOrder { .. }
-            | Order::DropOrderDraft { .. }
-            | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. }
-            | Order::DropDeadLetter { .. }
-            | Order::RetryDeadLetter { .. }
-            | Order::MarkDecision { .. }
-            | Order::DecideProposal { .. }
-            | Order::TakeConsentStep { .. }
-            | Order::ChangeMemory { .. }
-            | Order::ChangeMemo { .. }
-            | Order::RevertMemo { .. }
-            | Order::NotePrivateRead(_)
-            | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. } => None,
+        let (order, _) = self.unsigned();
+        if let Order::ChangeSetting { scope, change, role, by, at, .. } = order {
+            let (scope, change, by) = (scope.clone(), change.clone(), by.clone());
+            return Some(OrderedChange { scope, change, role: *role, by, at: *at });
         }
+        if let Order::Mode { channel, .. } = order {
+            let change = SettingChange::Clear(SettingKind::MinConfidence);
+            return Some(of_keeper(channel, change, &"".into()));
+        }
+        if let Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } = order
+        {
+            let change = SettingChange::Set(PlaceSetting::MinConfidence(*least));
+            return Some(of_keeper(channel, change, by));
+        }
+        None
     }
 
-    /// Whether it removes messages from conversations.
-    pub fn changes_messages(&self) -> bool {
+    /// What it may do to what is stored already.
+    pub fn effects(&self) -> OrderEffects {
+        let nothing = OrderEffects::default();
+        let erasing = OrderEffects { may_erase: true, ..nothing };
         match self {
             Order::OptOut { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
-            | Order::RetryDeadLetter { .. } => true,
+            | Order::RetryDeadLetter { .. } => OrderEffects { changes_messages: true, ..erasing },
             // Reopening a decision makes its messages new.
-            Order::DecideProposal { choice, .. } => choice.state().is_approved(),
-            Order::Signed { order, .. } => order.changes_messages(),
-            Order::Mute { .. }
-            | Order::Unmute { .. }
-            | Order::Mode { .. }
-            | Order::OptIn { .. }
-            | Order::GiveStandingOrder { .. }
-            | Order::ChangeStandingOrder { .. }
-            | Order::DropStandingOrder { .. }
-            | Order::DraftStandingOrder { .. }
-            | Order::KeepStandingOrder { .. }
-            | Order::DropOrderDraft { .. }
-            | Order::ChangeSetting { .. }
-            | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. }
-            | Order::DropDeadLetter { .. }
-            | Order::MarkDecision { .. }
-            | Order::AnswerTrust { .. }
-            | Order::TakeConsentStep { .. }
-            | Order::ChangeMemory { .. }
-            | Order::ChangeMemo { .. }
-            | Order::RevertMemo { .. }
-            | Order::NotePrivateRead(_)
-            | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. } => false,
-        }
-    }
-
-    /// Whether it may take back or hide what messages and decisions showed. Decisions show text from memories and
-    /// memos, too.
-    pub fn may_erase(&self) -> bool {
-        match self {
-            Order::OptOut { .. }
-            | Order::Redact { .. }
-            | Order::Reset { .. }
-            | Order::Forget { .. }
-            | Order::ChangeStandingOrder { .. }
+            Order::DecideProposal { choice, .. } => {
+                OrderEffects { changes_messages: choice.state().is_approved(), ..erasing }
+            }
+            Order::ChangeStandingOrder { .. }
             | Order::DropStandingOrder { .. }
             | Order::KeepStandingOrder { .. }
             | Order::DropOrderDraft { .. }
             | Order::DropDeadLetter { .. }
-            | Order::RetryDeadLetter { .. }
-            | Order::DecideProposal { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
-            | Order::RevertMemo { .. } => true,
-            Order::Signed { order, .. } => order.may_erase(),
+            | Order::RevertMemo { .. } => erasing,
+            Order::Signed { order, .. } => order.effects(),
             Order::Mute { .. }
             | Order::AnswerTrust { .. }
             | Order::Unmute { .. }
@@ -398,7 +333,7 @@ impl Order {
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. } => false,
+            | Order::NoteModelChoice { .. } => nothing,
         }
     }
 
@@ -436,6 +371,16 @@ impl Order {
             Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,
         }
     }
+}
+
+/// What an order may do to what is stored already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderEffects {
+    /// Whether it removes messages from conversations.
+    pub changes_messages: bool,
+    /// Whether it may take back or hide what messages and decisions showed. Decisions show text from memories and
+    /// memos, too.
+    pub may_erase: bool,
 }
 
 /// The orders in force.

@@ -266,7 +266,7 @@ mod tests {
         let about_mia =
             OrderRecord { user: Some(user.clone()), ..OrderRecord::new(OrderKind::OptOut) };
         assert_eq!(opt_out.to_record(), Some(about_mia));
-        assert!(opt_out.changes_messages() && !signed.changes_messages());
+        assert!(opt_out.effects().changes_messages && !signed.effects().changes_messages);
         assert_eq!(Order::Forget { workspace, user, asked }.signed("olga").to_record(), None);
     }
 }

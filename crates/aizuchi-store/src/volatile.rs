@@ -1,5 +1,6 @@
-//! A store in memory that keeps the same promises while the process lives, for replay and tests. It stores no memories
-//! and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's sources.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests of the message flow. It
+//! keeps only what these need. It has no memories, memos, standing orders, proposals and files: it returns none, and
+//! refuses what would write one. It neither forgets users nor erases old data.
 
 mod records;
 mod pending_states;
@@ -11,21 +12,9 @@ mod circumstances;
 mod spending;
 mod orders;
 mod redaction;
-mod forget;
-mod expiry;
 mod context;
 mod prune;
 mod reservations;
-mod web_calls;
-mod dead_letters;
-mod proposals;
-mod trust;
-mod consents;
-mod order_journal;
-mod standing_orders;
-mod standing_order_drafts;
-mod weekly_notes;
-mod uploads;
 mod search_index;
 mod steps;
 mod hear;
@@ -36,51 +25,30 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
-    Visibility, WorkspaceId,
+    Channel, ChannelId, ConversationId, Cursor, Heard, MessageId, User, UserId, WorkspaceId,
 };
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::{Context, ContextWindow};
-use aizuchi_model::decision::consent::ConsentId;
-use aizuchi_model::decision::mark::DecisionMark;
-use aizuchi_model::decision::proposal::ProposalId;
-use aizuchi_model::decision::trust::TrustOffer;
 use aizuchi_model::decision::{Decision, DecisionId};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
 use aizuchi_model::event::{Claim, DeadLetter, OutboxItemId, Outcome};
-use aizuchi_model::memo::Memo;
-use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_model::memory::Lineage;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
-use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::expiry::{Expiry, ExpiryProgress};
-use crate::figures::CallKind;
 use crate::order::{Order, OrdersInForce};
 use crate::order_journal::GivenOrder;
-use crate::private_reads::PrivateReads;
-use crate::refusal_reason::RefusalReason;
-use crate::volatile::consents::ConsentRecord;
 use crate::volatile::pending_states::OnceOwed;
-use crate::volatile::proposals::ProposalRecord;
 use crate::volatile::records::{
     ConversationRecord, ExchangeRecord, MessagePosition, OutboxRecord, ReactionRecord,
     UnsolicitedPostRecord,
 };
 use crate::volatile::search_index::SearchIndex;
 use crate::volatile::spending::{SpendingBucket, SpendingSum};
-use crate::volatile::uploads::UploadRecord;
-use crate::volatile::web_calls::CountedWebCall;
-use crate::weekly_notes::{NoteKey, StoredNote};
-use crate::{
-    CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Store,
-    StoreError,
-};
+use crate::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
 pub struct VolatileStore {
     state: Mutex<VolatileState>,
@@ -184,7 +152,7 @@ impl Cursors for VolatileStore {
 impl Store for VolatileStore {
     async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
         if entry.remember_at.is_some() {
-            return Err(refuse_memories());
+            return Err(StoreError::unkept());
         }
         Ok(self.write(|state| {
             if let Some(cursor) = entry.cursor {
@@ -194,10 +162,8 @@ impl Store for VolatileStore {
                 Heard::Message(message, _) => {
                     let conversation = message.conversation.clone();
                     let client_message_id = entry.client_message_id;
-                    let sent = (!message.attachments.is_empty()).then(|| message.clone());
                     let receipt = state.hear_message(message, client_message_id, entry.disposition);
                     if receipt.is_new {
-                        sent.iter().for_each(|sent| state.note_sent_uploads(sent));
                         state.put_links(&conversation, entry.links);
                     }
                     receipt
@@ -205,13 +171,11 @@ impl Store for VolatileStore {
                 Heard::Edit(edit) => {
                     let receipt = state.hear_edit(&edit, entry.disposition);
                     state.erasures += u64::from(receipt.is_new);
-                    state.drop_lost_uploads();
                     receipt
                 }
                 Heard::Deletion(deletion) => {
                     let receipt = state.hear_deletion(&deletion, entry.disposition);
                     state.erasures += u64::from(receipt.is_new);
-                    state.drop_lost_uploads();
                     receipt
                 }
                 Heard::Channel(channel) => state.hear_channel(channel),
@@ -257,14 +221,6 @@ impl Store for VolatileStore {
         Ok(())
     }
 
-    async fn count_web_call(
-        &self,
-        call: &WebCall,
-        now: Timestamp,
-    ) -> Result<Option<WebLimit>, StoreError> {
-        Ok(self.lock().count_web_call(call, now))
-    }
-
     async fn complete(
         &self,
         claim: &Claim,
@@ -272,55 +228,10 @@ impl Store for VolatileStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         self.observe(Observed::Completing(claim, &outcome));
-        if !outcome.memo_changes.is_empty() {
-            return Err(refuse_memos());
+        if !outcome.memo_changes.is_empty() || !outcome.wanted_calls.is_empty() {
+            return Err(StoreError::unkept());
         }
         Ok(self.write(|state| state.complete_step(claim, outcome, now)))
-    }
-
-    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
-        let mut state = self.lock();
-        let mut records: Vec<_> = state.exchanges.values_mut().flatten().flatten().collect();
-        records.sort_by_key(|record| std::cmp::Reverse(record.at));
-        let mut total = 0;
-        for record in records {
-            total += record.text_bytes();
-            if total > max_bytes {
-                record.clear_text();
-            }
-        }
-        for record in state.exchanges.values_mut().flatten().flatten() {
-            // The lineage is kept longer than the text.
-            if record.at < before {
-                record.clear_text();
-            }
-        }
-        state.erase_dead_letters(|letter| letter.at < before);
-        state.lapse_proposals(before);
-        state.drop_consent_texts(before);
-        state.erase_originals(before);
-        let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
-        state
-            .early_reactions
-            .retain(|_, reactions| reactions.iter().any(|record| record.at >= before));
-        Ok(())
-    }
-
-    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
-        let mut state = self.lock();
-        state.drop_old_orders(now);
-        state.drop_old_consents(now);
-        state.drop_old_private_reads(now);
-        state.drop_old_standing_orders(now);
-        state.drop_old_weekly_notes(now);
-        state.drop_old_web_calls(now);
-        state.drop_lost_uploads();
-        state.drop_unsent_uploads(now);
-        Ok(())
-    }
-
-    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
-        Ok(self.erase(|state| state.expire_next(expiry)))
     }
 
     async fn has_changed_since(
@@ -358,29 +269,8 @@ impl Store for VolatileStore {
         Ok(context)
     }
 
-    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn memos(
-        &self,
-        _workspace: &WorkspaceId,
-        _channel: &ChannelId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// Only memory jobs call this, and there are none.
-    async fn source_messages(
-        &self,
-        _workspace: &WorkspaceId,
-        _messages: &[MessageRef],
-    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        Err(refuse_memories())
-    }
-
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        match order.may_erase() {
+        match order.effects().may_erase {
             true => self.erase(|state| state.apply_order(order, now)),
             false => self.write(|state| state.apply_order(order, now)),
         }
@@ -403,33 +293,7 @@ impl Store for VolatileStore {
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
-        let state = self.lock();
-        let orders = state.orders.get(workspace).cloned().unwrap_or_default();
-        let standing = state.shown_standing_orders(workspace);
-        let drafts = state.shown_standing_order_drafts(workspace);
-        Ok(OrdersInForce { standing, drafts, ..orders })
-    }
-
-    async fn claim_memory_jobs(
-        &self,
-        _now: Timestamp,
-        _lease: SignedDuration,
-        _most: usize,
-    ) -> Result<Vec<MemoryJob>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
-    }
-
-    async fn complete_memory_job(
-        &self,
-        _job: &MemoryJob,
-        _outcome: MemoryJobOutcome,
-        _now: Timestamp,
-    ) -> Result<(), StoreError> {
-        Err(refuse_memories())
+        Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
     }
 }
 
@@ -447,8 +311,6 @@ struct VolatileState {
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
     /// The revision at which a channel last turned private.
     made_private_at: HashMap<(WorkspaceId, ChannelId), u64>,
-    /// When users were last forgotten.
-    forgotten_at: HashMap<(WorkspaceId, UserId), Timestamp>,
     conversations: HashMap<ConversationId, ConversationRecord>,
     conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// The message that each client message id belongs to.
@@ -482,51 +344,15 @@ struct VolatileState {
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, SpendingSum>>,
     /// The maximum costs of model calls that are not recorded yet, by the tokens of their claims.
     reservations: BTreeMap<i64, PlannedCall>,
-    /// Model calls that belong to no claim.
-    unclaimed_calls: Vec<(CallKind, UnclaimedCall)>,
     /// The times of recent judge calls about messages with this user as the only author.
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
-    /// The web lookups of replies, oldest first.
-    web_calls: Vec<CountedWebCall>,
-    /// The orders in force, except standing orders.
+    /// The orders in force.
     orders: HashMap<WorkspaceId, OrdersInForce>,
-    /// All versions, by number and version.
-    standing_orders: HashMap<WorkspaceId, Vec<StandingOrder>>,
-    /// The last number assigned to a standing order.
-    standing_order_numbers: HashMap<WorkspaceId, i64>,
     /// Reactions to unknown messages.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
     /// The times up to which conversations were reset.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
-    /// The failed parts of a draft, by decision.
-    dead_parts: HashMap<DecisionId, Vec<OutboxRecord>>,
-    /// The reads of private channels, by hour.
-    private_reads: Vec<PrivateReads>,
     /// The journal of orders, oldest first.
     given_orders: Vec<GivenOrder>,
-    /// Posts that need approval, open and decided.
-    proposals: BTreeMap<ProposalId, ProposalRecord>,
-    /// The newest trust offer of each channel.
-    trust_offers: BTreeMap<(WorkspaceId, ChannelId), TrustOffer>,
-    /// Calls that need a user's consent, open and decided.
-    consents: BTreeMap<ConsentId, ConsentRecord>,
-    /// The marks of decisions.
-    marks: BTreeMap<DecisionId, DecisionMark>,
-    /// The weeks for which keepers were sent a note.
-    weekly_notes: HashMap<NoteKey, StoredNote>,
-    /// The files that users send in the local room.
-    uploads: HashMap<Arc<str>, UploadRecord>,
-}
-
-fn refuse_memories() -> StoreError {
-    unstorable("the volatile store keeps no memories")
-}
-
-fn refuse_memos() -> StoreError {
-    unstorable("the volatile store keeps no memos")
-}
-
-fn unstorable(why: &str) -> StoreError {
-    StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
 }

@@ -149,24 +149,24 @@ impl ChannelCache {
                 );
             });
         }
-        self.write(|state| match order {
-            Order::Mode { channel, mode: Some(mode), .. } => {
-                state.modes.insert((workspace, channel.clone()), *mode);
+        // Other orders are read from the store where needed, or are settings.
+        self.write(|state| {
+            if let Order::Mode { channel, mode, .. } = order {
+                let key = (workspace.clone(), channel.clone());
+                state.modes.remove(&key);
+                state.modes.extend(mode.map(|mode| (key, mode)));
             }
-            Order::Mode { channel, mode: None, .. } => {
-                state.modes.remove(&(workspace, channel.clone()));
+            if let Order::AnswerTrust { channel, choice: TrustChoice::ByItself, .. } = order {
+                state.modes.insert((workspace.clone(), channel.clone()), Mode::Companion);
             }
-            Order::AnswerTrust { channel, choice: TrustChoice::ByItself, .. } => {
-                state.modes.insert((workspace, channel.clone()), Mode::Companion);
+            if let Order::OptOut { user, .. } = order {
+                state.opted_out.insert((workspace.clone(), user.clone()));
             }
-            Order::OptOut { user, .. } => {
-                state.opted_out.insert((workspace, user.clone()));
-            }
-            Order::OptIn { user, .. } => {
-                state.opted_out.remove(&(workspace, user.clone()));
+            if let Order::OptIn { user, .. } = order {
+                state.opted_out.remove(&(workspace.clone(), user.clone()));
             }
             // Their settings stay in force, without their name.
-            Order::Forget { user, .. } => {
+            if let Order::Forget { user, .. } = order {
                 let known = self.rulebook.read().ordered.get(&workspace).cloned();
                 let mut settings = known.unwrap_or_default();
                 for setting in &mut settings {
@@ -176,34 +176,6 @@ impl ChannelCache {
                 }
                 self.put_settings(&workspace, &settings);
             }
-            // These are read from the store where needed, or are settings.
-            Order::Mute { .. }
-            | Order::ChangeSetting { .. }
-            | Order::Unmute { .. }
-            | Order::Redact { .. }
-            | Order::Reset { .. }
-            | Order::ImportMemory { .. }
-            | Order::ImportMemo { .. }
-            | Order::ForgetMoments { .. }
-            | Order::GiveStandingOrder { .. }
-            | Order::ChangeStandingOrder { .. }
-            | Order::DropStandingOrder { .. }
-            | Order::DraftStandingOrder { .. }
-            | Order::KeepStandingOrder { .. }
-            | Order::DropOrderDraft { .. }
-            | Order::DropDeadLetter { .. }
-            | Order::RetryDeadLetter { .. }
-            | Order::MarkDecision { .. }
-            | Order::DecideProposal { .. }
-            | Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
-            | Order::TakeConsentStep { .. }
-            | Order::ChangeMemory { .. }
-            | Order::ChangeMemo { .. }
-            | Order::RevertMemo { .. }
-            | Order::NotePrivateRead(_)
-            | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. }
-            | Order::Signed { .. } => {}
         });
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{
     ChannelId, ConversationId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId,
@@ -279,7 +279,7 @@ const ENDINGS: [(Option<KeeperButton>, &str); 4] = [
 #[tokio::test]
 async fn a_keeper_is_asked_once_wherever_the_process_dies() {
     for (button, words) in ENDINGS {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store).await;
             let mut points = 0;
             for point in 1.. {
@@ -318,7 +318,7 @@ async fn a_keeper_is_asked_once_wherever_the_process_dies() {
 #[tokio::test]
 async fn a_question_of_which_nobody_knew_is_found_and_settled() {
     for fault in [ChatFault::LostAnswer, ChatFault::Lost] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store).await;
             let mut points = 0;
             for point in 1.. {
@@ -358,7 +358,7 @@ async fn a_question_of_which_nobody_knew_is_found_and_settled() {
 #[tokio::test]
 async fn a_keeper_is_asked_once_whatever_the_platform_says() {
     for fault in [ChatFault::Busy, ChatFault::Lost, ChatFault::LostAnswer, ChatFault::Refused] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store).await;
             let subject = story.proposes().await;
             story.chat.faults.lock().unwrap().push(fault);
@@ -383,7 +383,7 @@ async fn a_keeper_is_asked_once_whatever_the_platform_says() {
 /// No question is repeated until it is known that the first one did not arrive.
 #[tokio::test]
 async fn a_question_that_may_still_arrive_is_waited_for() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store).await;
         let subject = story.proposes().await;
         story.chat.faults.lock().unwrap().push(ChatFault::Lost);
@@ -402,7 +402,7 @@ async fn a_question_that_may_still_arrive_is_waited_for() {
 /// However many questions wait, a platform that accepts none at the moment is not tried for each of them.
 #[tokio::test]
 async fn a_busy_platform_is_tried_once_at_each_look() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store).await;
         story.chat.faults.lock().unwrap().extend([ChatFault::Busy; 10]);
         let mut subjects = Vec::new();
@@ -422,7 +422,7 @@ async fn a_busy_platform_is_tried_once_at_each_look() {
 
 #[tokio::test]
 async fn a_busy_platform_is_left_alone_for_as_long_as_it_asks() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store).await;
         let subject = story.proposes().await;
         *story.chat.retry_after.lock().unwrap() = Some(SignedDuration::from_mins(2));

@@ -181,7 +181,7 @@ async fn what_it_was_asked_to_keep_is_found_much_later() {
 /// Messages of others stay when a user is forgotten, even if the persona only reacted to them.
 #[tokio::test]
 async fn what_it_nodded_at_is_not_forgotten_with_somebody_else() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(options(Language::En));
         for (name, text) in [
             ("Bob", "@Aizuchi hello"),

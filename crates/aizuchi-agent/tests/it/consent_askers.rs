@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::consent::ConsentChoice;
 use aizuchi_model::persona::Language;
@@ -22,7 +22,7 @@ async fn fresh(store: TestStore) -> (Harness, Arc<Shed>) {
 
 #[tokio::test]
 async fn all_who_are_answered_are_named_and_told() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, shed) = fresh(store).await;
         script_a_call(&harness);
         let question = harness.says("mallory", "@Aizuchi plant three roses").await;
@@ -64,7 +64,7 @@ async fn all_who_are_answered_are_named_and_told() {
 /// A keeper does not decide for more users than can be shown.
 #[tokio::test]
 async fn a_crowd_is_offered_no_call() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, _shed) = fresh(store).await;
         for user in ["alice", "bob", "carol", "dora", "emil", "fumi", "gen"] {
             harness.says(user, "@Aizuchi plant three roses").await;

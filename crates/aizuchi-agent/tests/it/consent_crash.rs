@@ -79,13 +79,8 @@ impl Llm for Gardener {
 }
 
 #[tokio::test]
-async fn an_allowed_call_is_made_at_most_once_whenever_it_crashes() {
-    crash_at_points(StoreKind::Volatile, 1).await;
-}
-
-#[tokio::test]
 async fn an_allowed_call_is_made_at_most_once_whenever_it_crashes_on_sqlite() {
-    crash_at_points(StoreKind::Sqlite, cases(3, 1)).await;
+    crash_at_points(StoreKind::Sqlite, 1).await;
 }
 
 #[tokio::test]

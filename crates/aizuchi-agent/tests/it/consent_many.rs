@@ -1,7 +1,7 @@
 //! A keeper's question about a call stays where it is, however many calls follow. On every store.
 
 use aizuchi_harness::fixtures::{top_level, workspace};
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
@@ -39,7 +39,7 @@ async fn refuse_three(garden: &Garden, round: usize) {
 
 #[tokio::test]
 async fn an_open_question_outlasts_many_later_calls() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let (harness, id) = (&garden.harness, garden.consent().await.id);
         let chat = TestChat::default();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_model::platform::BackfillState;
@@ -23,7 +23,7 @@ async fn asked_before_an_outage(store: TestStore) -> Garden {
 
 #[tokio::test]
 async fn a_call_that_is_announced_after_an_outage_can_still_be_allowed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = asked_before_an_outage(store).await;
         garden.harness.pass(7_200).await;
         assert!(garden.caller.look().await.is_empty());
@@ -42,7 +42,7 @@ async fn a_call_that_is_announced_after_an_outage_can_still_be_allowed() {
 
 #[tokio::test]
 async fn a_call_that_is_announced_late_lapses_with_its_own_time() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = asked_before_an_outage(store).await;
         garden.harness.pass(1_800).await;
         garden.harness.platform.set_backfill_state(BackfillState::Complete);

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use aizuchi_agent::agent::AgentSettings;
 use aizuchi_harness::fixtures::top_level;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::decision::consent::ConsentChoice;
@@ -15,7 +15,7 @@ use crate::consents::{Garden, PLANT, consents, decide};
 
 #[tokio::test]
 async fn several_long_answers_fit_into_one_prompt() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let harness = &garden.harness;
         garden.shed.is_wordy.store(true, Ordering::SeqCst);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::LlmError;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
@@ -33,7 +33,7 @@ async fn with_one_answer(store: TestStore) -> Garden {
 #[tokio::test]
 async fn a_call_is_told_without_a_model() {
     for language in [Language::En, Language::Ja] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let garden = Garden::asking(store, language).await;
             garden.decide(ConsentChoice::AllowOnce).await.unwrap();
             break_model(&garden.harness);
@@ -49,7 +49,7 @@ async fn a_call_is_told_without_a_model() {
 
 #[tokio::test]
 async fn a_call_is_told_with_the_apology_to_somebody_else() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
         for call in garden.caller.look().await {
@@ -69,7 +69,7 @@ async fn a_call_is_told_with_the_apology_to_somebody_else() {
 
 #[tokio::test]
 async fn a_call_is_told_to_somebody_over_the_answer_limit() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = with_one_answer(store).await;
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
         garden.goes_on().await;
@@ -84,7 +84,7 @@ async fn a_call_is_told_to_somebody_over_the_answer_limit() {
 
 #[tokio::test]
 async fn an_unknown_outcome_is_told_to_somebody_over_the_answer_limit() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = with_one_answer(store).await;
         garden.shed.hangs.store(true, Ordering::SeqCst);
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
@@ -98,7 +98,7 @@ async fn an_unknown_outcome_is_told_to_somebody_over_the_answer_limit() {
 
 #[tokio::test]
 async fn a_call_that_nobody_was_sent_is_told_as_lapsed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.shed.loses.store(true, Ordering::SeqCst);
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_call_that_nobody_was_sent_is_told_as_lapsed() {
 /// The record of a call expires with the journal, but not before its asker is told.
 #[tokio::test]
 async fn a_settled_call_is_dropped_with_the_journal() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let (harness, made) = (&garden.harness, garden.consent().await.made);
         let days = |count: i64| made + SignedDuration::from_hours(count * 24);

@@ -11,7 +11,7 @@ use aizuchi_agent::external_tools::{
 };
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, MessageId, Role, UserId};
 use aizuchi_model::decision::consent::{
@@ -220,7 +220,7 @@ pub async fn are_settled(harness: &Harness) -> bool {
 
 #[tokio::test]
 async fn an_allowed_call_is_made_once_and_told() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let (harness, shed) = (&garden.harness, &garden.shed);
         assert_eq!(garden.posts(), ["I asked for it."]);
@@ -273,7 +273,7 @@ async fn an_allowed_call_is_made_once_and_told() {
 
 #[tokio::test]
 async fn who_decided_is_in_the_journal_until_they_are_forgotten() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let harness = &garden.harness;
         let (id, by) =
@@ -295,7 +295,7 @@ async fn who_decided_is_in_the_journal_until_they_are_forgotten() {
 #[tokio::test]
 async fn what_is_refused_is_not_called_and_told() {
     for language in [Language::En, Language::Ja] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let garden = Garden::asking(store, language).await;
             garden.decide(ConsentChoice::Refuse).await.unwrap();
             garden.goes_on().await;
@@ -312,7 +312,7 @@ async fn what_is_refused_is_not_called_and_told() {
 #[tokio::test]
 async fn what_nobody_decides_lapses_with_its_time() {
     for language in [Language::En, Language::Ja] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let garden = Garden::asking(store, language).await;
             garden.harness.pass(3_580).await;
             garden.goes_on().await;
@@ -338,7 +338,7 @@ async fn what_nobody_decides_lapses_with_its_time() {
 /// Whichever is stored first counts: a claimed call does not lapse, and a lapsed one is not claimed.
 #[tokio::test]
 async fn a_lapse_and_a_click_never_both_count() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let (harness, id) = (&garden.harness, garden.consent().await.id);
         let lapse = || ConsentStep::Lapse(LapseReason::TooLate);
@@ -370,7 +370,7 @@ async fn a_lapse_and_a_click_never_both_count() {
 
 #[tokio::test]
 async fn an_outcome_that_nobody_knows_is_told_and_never_tried_again() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.shed.hangs.store(true, Ordering::SeqCst);
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
@@ -386,7 +386,7 @@ async fn an_outcome_that_nobody_knows_is_told_and_never_tried_again() {
 
 #[tokio::test]
 async fn a_server_that_is_away_is_waited_for() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.shed.is_away.store(true, Ordering::SeqCst);
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
@@ -411,7 +411,7 @@ async fn a_server_that_is_away_is_waited_for() {
 
 #[tokio::test]
 async fn a_call_goes_with_the_message_that_asked_for_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.harness.deletes(&garden.question).await;
         let gone = garden.consent().await;
@@ -427,7 +427,7 @@ async fn a_call_goes_with_the_message_that_asked_for_it() {
 
 #[tokio::test]
 async fn whoever_is_forgotten_takes_their_calls_along() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
         let (user, asked) = (UserId::new("u-alice"), garden.harness.clock.now());
@@ -441,7 +441,7 @@ async fn whoever_is_forgotten_takes_their_calls_along() {
 
 #[tokio::test]
 async fn nothing_is_called_where_nothing_may_be_said() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         let (workspace, channel) = (workspace(), ChannelId::new("garden"));
         garden.decide(ConsentChoice::AllowOnce).await.unwrap();
@@ -473,7 +473,7 @@ async fn nothing_is_called_where_nothing_may_be_said() {
 /// No user asked for this call, so its refusal does not matter to anyone.
 #[tokio::test]
 async fn nobody_hears_that_an_unasked_call_was_refused() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, shed) = Garden::fresh(store, Language::En).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         script_a_call(&harness);
@@ -494,7 +494,7 @@ async fn nobody_hears_that_an_unasked_call_was_refused() {
 #[tokio::test]
 async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
     for language in [Language::En, Language::Ja] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let garden = Garden::asking(store, language).await;
             let harness = &garden.harness;
             let keepers = Keepers {
@@ -548,7 +548,7 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
 /// A call that is requested twice in one conversation waits only once.
 #[tokio::test]
 async fn the_same_call_is_not_asked_for_twice() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let garden = Garden::asking(store, Language::En).await;
         script_a_call(&garden.harness);
         garden.harness.says("alice", "@Aizuchi is it done?").await;

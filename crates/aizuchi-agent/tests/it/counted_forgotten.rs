@@ -3,7 +3,7 @@
 
 use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{on_every_database, on_every_store};
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{AuthorKind, ChannelId, Role, User, UserId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::limit::Limit;
@@ -50,7 +50,7 @@ fn judge_call(token: i64, began: Timestamp) -> PlannedCall {
 
 #[tokio::test]
 async fn a_judgment_in_the_making_counts_for_nobody_who_was_forgotten() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
         let before = harness.clock.now();

@@ -98,16 +98,14 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
 
 #[tokio::test]
 async fn what_somebody_approves_is_said_once_whenever_it_crashes() {
-    approve_at_points(StoreKind::Volatile, &ProposalChoice::SayIt, 1).await;
-    approve_at_points(StoreKind::Sqlite, &ProposalChoice::SayIt, cases(3, 1)).await;
+    approve_at_points(StoreKind::Sqlite, &ProposalChoice::SayIt, 1).await;
 }
 
 #[tokio::test]
 async fn what_somebody_says_in_other_words_is_said_once_whenever_it_crashes() {
     let words = ["Ren baked it.", "On Sunday."].map(str::to_owned).to_vec();
     let choice = ProposalChoice::Edit(words);
-    approve_at_points(StoreKind::Volatile, &choice, 1).await;
-    approve_at_points(StoreKind::Sqlite, &choice, cases(5, 1)).await;
+    approve_at_points(StoreKind::Sqlite, &choice, 1).await;
     approve_at_points(StoreKind::Postgres, &choice, cases(9, 1)).await;
 }
 

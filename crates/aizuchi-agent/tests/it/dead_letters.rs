@@ -42,7 +42,7 @@ async fn every_dead_letter_is_on_a_page() {
 
 #[tokio::test]
 async fn a_dead_letter_is_dropped_with_its_text() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &["1"]).await;
         let id = store.archive.dead_letters(&Default::default()).await.unwrap()[0].id;
         let drop = async |id| {
@@ -111,7 +111,7 @@ async fn a_letter_loses_its_text_when_what_it_was_made_from_changes() {
 /// The change comes while the answer is being posted, before there is a letter that could lose its text.
 #[tokio::test]
 async fn a_letter_keeps_no_text_whose_source_changed_before_it_was_written() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Reply, Ok(&"the code is 4711. ".repeat(12)));
         let secret = harness.says("bob", "the code is 4711").await;
@@ -139,7 +139,7 @@ async fn a_letter_keeps_no_text_whose_source_changed_before_it_was_written() {
 
 #[tokio::test]
 async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &["1"]).await;
         let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let retry = Order::RetryDeadLetter { workspace: workspace(), id: letter.id };
@@ -163,7 +163,7 @@ async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
 
 #[tokio::test]
 async fn what_was_said_unasked_is_judged_again() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         fail(&store, "1", 0, &[]).await;
         let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
         let decision = store.archive.decisions(DecisionQuery::Channel {
@@ -185,7 +185,7 @@ async fn what_was_said_unasked_is_judged_again() {
 
 #[tokio::test]
 async fn an_answer_that_was_refused_is_given_after_all() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Refused]);
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -206,7 +206,7 @@ async fn an_answer_that_was_refused_is_given_after_all() {
 /// Users have read the beginning, so only the rest is posted.
 #[tokio::test]
 async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let answer = "the roses need water. ".repeat(12);
         harness.mind.script.push(PromptVerb::Reply, Ok(&answer));
@@ -243,7 +243,7 @@ async fn an_answer_of_which_a_part_was_posted_goes_on_where_it_ended() {
 #[tokio::test]
 async fn a_post_of_unknown_outcome_is_looked_up_before_it_is_made_again() {
     for fault in [Fault::LostAnswer, Fault::LostRequest] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let harness = Harness::new(store).await;
             harness.platform.fails(&[fault]);
             harness.platform.set_history_hidden(true);
@@ -264,7 +264,7 @@ async fn a_post_of_unknown_outcome_is_looked_up_before_it_is_made_again() {
 
 #[tokio::test]
 async fn an_answer_whose_rest_is_gone_is_not_begun_again() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Reply, Ok(&"the roses need water. ".repeat(12)));
         harness.platform.fails(&[Fault::None, Fault::Refused]);
@@ -288,7 +288,7 @@ async fn an_answer_whose_rest_is_gone_is_not_begun_again() {
 /// The parts that were never tried are kept as long as the letter.
 #[tokio::test]
 async fn all_parts_of_a_letter_are_kept_as_long_as_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.push(PromptVerb::Reply, Ok(&"the roses need water. ".repeat(12)));
         harness.platform.fails(&[Fault::None, Fault::Refused]);

@@ -2,7 +2,7 @@
 
 use aizuchi_harness::fixtures::{JOIN, SILENCE, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId, ProposalState};
 use aizuchi_model::platform::BackfillState;
@@ -41,7 +41,7 @@ async fn approve(harness: &Harness, id: ProposalId) {
 /// The judgment that waited before it was due long ago, but the approved text is only minutes late.
 #[tokio::test]
 async fn approved_words_are_as_late_as_their_approval() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, id) = proposed(store).await;
         harness.platform.set_backfill_state(BackfillState::Disconnected);
         harness.says("bob", "eve: it rains again").await;
@@ -61,7 +61,7 @@ async fn approved_words_are_as_late_as_their_approval() {
 /// A user who mentions the persona in the meantime is answered, too.
 #[tokio::test]
 async fn approved_words_outlast_a_mention_during_an_outage() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, id) = proposed(store).await;
         harness.platform.set_backfill_state(BackfillState::Disconnected);
         approve(&harness, id).await;
@@ -81,7 +81,7 @@ async fn approved_words_outlast_a_mention_during_an_outage() {
 /// The history cannot be read, and the user waits no longer than without the proposal.
 #[tokio::test]
 async fn approved_words_make_way_for_an_answer_that_waits_for_a_backfill() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, id) = proposed(store).await;
         let gap_ended = harness.clock.now();
         harness.platform.set_backfill_state(BackfillState::Pending { gap_ended });

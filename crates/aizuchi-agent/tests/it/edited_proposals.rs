@@ -3,7 +3,7 @@
 
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::mark::Mark;
@@ -80,7 +80,7 @@ impl Story {
 
 #[tokio::test]
 async fn a_keeper_says_it_in_other_words() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         let answer = story.click("ren", KeeperButton::Edit).await;
         let expected = EditForm {
@@ -122,7 +122,7 @@ async fn a_keeper_says_it_in_other_words() {
 
 #[tokio::test]
 async fn who_keeps_nothing_edits_nothing() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::Ja).await;
         let refused = "あなたは、そのチャンネルの担当者ではありません。";
         assert_eq!(story.click("alice", KeeperButton::Edit).await, ClickAnswer::Tell(refused));
@@ -141,7 +141,7 @@ async fn who_keeps_nothing_edits_nothing() {
 
 #[tokio::test]
 async fn a_form_that_comes_too_late_says_so() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         assert!(matches!(story.click("ren", KeeperButton::Edit).await, ClickAnswer::Open(_)));
         story.harness.pass(4000).await;
@@ -158,7 +158,7 @@ async fn a_form_that_comes_too_late_says_so() {
 #[tokio::test]
 async fn of_a_form_and_a_lapse_one_wins() {
     for (offset, is_in_time) in [(-1, true), (0, false), (1, false)] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store, Language::En).await;
             let expires = story.proposal().await.expires;
             story.harness.clock.advance_to(expires + SignedDuration::from_secs(offset));
@@ -178,7 +178,7 @@ async fn of_a_form_and_a_lapse_one_wins() {
 
 #[tokio::test]
 async fn of_a_form_and_a_click_the_first_counts() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         let say = story.click("ren", KeeperButton::Say);
         let (clicked, told) = tokio::join!(say, story.submit("ren", "In March."));
@@ -196,7 +196,7 @@ async fn of_a_form_and_a_click_the_first_counts() {
 
 #[tokio::test]
 async fn a_draft_that_no_form_holds_is_edited_on_the_console() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let mut story = Story::new(store, Language::En).await;
         story.keepers.lengths.form = 5;
         let told = "That’s too long to be edited here. Use the console.";
@@ -216,7 +216,7 @@ enum Erasure {
 #[tokio::test]
 async fn what_was_proposed_is_kept_no_longer_than_what_it_rests_on() {
     for erasure in [Erasure::Deletion, Erasure::Forgetting, Erasure::Retention] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store, Language::En).await;
             assert_eq!(story.submit("ren", "In March.").await, None);
             let harness = &story.harness;

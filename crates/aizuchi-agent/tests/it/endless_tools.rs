@@ -8,7 +8,7 @@ use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_agent::web_access::{SearchAnswer, WebError, WebSearch, WebTools};
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database, on_every_store};
 use aizuchi_llm::prompt::tool::ToolCall;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
@@ -110,7 +110,7 @@ async fn one_mention_takes_a_limited_number_of_calls_and_ends_with_one_apology()
 /// The drafts of an answer share its look-ups: a new draft after a failure does not reset the count.
 #[tokio::test]
 async fn all_drafts_of_an_answer_share_its_look_ups() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (mind, engine) = (Arc::new(EndlessMind::default()), Arc::default());
         let options = HarnessOptions { llm: Some(mind.clone()), ..HarnessOptions::default() };
         let limits = WebLimits { per_answer: Some(6), ..WebLimits::default() };
@@ -150,7 +150,7 @@ async fn mentions_spend_no_more_than_the_cap_and_one_call() {
 
 #[tokio::test]
 async fn a_restart_gives_nobody_a_second_share() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let engine = Arc::default();
         let limits = WebLimits { per_answer: None, per_user_per_day: Some(2), per_day: Some(3) };
         let harness = harness(store, &engine, limits, HarnessOptions::default()).await;
@@ -186,7 +186,7 @@ fn call(decision: i64, user: Option<&str>) -> WebCall {
 
 #[tokio::test]
 async fn a_store_counts_look_ups_for_a_day() {
-    for kind in StoreKind::ALL {
+    for kind in StoreKind::DATABASES {
         let store = kind.open().await;
         for (decision, user, second, limit) in [
             (1, Some("alice"), 0, None),
@@ -208,7 +208,7 @@ async fn a_store_counts_look_ups_for_a_day() {
             assert_eq!(counted.unwrap(), limit, "{kind:?} {decision} at {second}");
         }
         store.store.drop_journals(at(3 * DAY)).await.unwrap();
-        let Some(database) = &store.database else { continue };
+        let database = store.database.as_ref().unwrap();
         assert_eq!(database.count("SELECT count(*) AS n FROM web_calls").await, 0, "{kind:?}");
     }
 }
@@ -216,7 +216,7 @@ async fn a_store_counts_look_ups_for_a_day() {
 /// Forgetting a user erases whom the look-up was for. The look-up itself still counts against everyone's day.
 #[tokio::test]
 async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
         let count = async |decision, id| {
@@ -244,7 +244,7 @@ async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
 /// A draft that began before a user was forgotten may make a look-up after that.
 #[tokio::test]
 async fn an_answer_in_the_making_does_not_name_a_forgotten_user() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "hello").await;
         let limits = WebLimits { per_user_per_day: Some(1), ..WebLimits::default() };

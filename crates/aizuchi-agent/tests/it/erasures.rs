@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_harness::fixtures::{at, new_channel, top_level, until, workspace};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_model::chat::Visibility::{Private, Public};
 use aizuchi_model::chat::{
     AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
@@ -51,7 +51,7 @@ fn count(store: &TestStore) -> u64 {
 
 #[tokio::test]
 async fn what_only_adds_erases_nothing() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         hear(&store, Heard::Channel(new_channel("garden", Public)), 0).await;
         hear(&store, user("alice"), 0).await;
         let (before, revision) = (count(&store), *store.store.revisions().borrow());
@@ -83,7 +83,7 @@ async fn what_only_adds_erases_nothing() {
 
 #[tokio::test]
 async fn each_way_to_take_something_back_is_told() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         hear(&store, Heard::Channel(new_channel("garden", Public)), 0).await;
         hear(&store, user("alice"), 0).await;
         for (id, second) in [("1", 1), ("2", 2), ("3", 3)] {

@@ -171,15 +171,8 @@ fn without_revision(message: &StoredMessage) -> StoredMessage {
 }
 
 #[tokio::test]
-async fn what_is_older_goes_and_what_is_younger_stays_in_memory() {
-    for seed in 0..cases(8, 40) {
-        expire_talk(seed, StoreKind::Volatile).await;
-    }
-}
-
-#[tokio::test]
 async fn what_is_older_goes_and_what_is_younger_stays_on_sqlite() {
-    for seed in 0..cases(8, 40) {
+    for seed in 0..cases(16, 80) {
         expire_talk(seed, StoreKind::Sqlite).await;
     }
 }
@@ -272,7 +265,7 @@ async fn expire_talk(seed: u64, kind: StoreKind) {
 
 #[tokio::test]
 async fn what_comes_again_stays_erased_and_what_comes_late_goes_next_time() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         store.hear_text("1", 0, "alice", "one").await;
         store.hear_text("2", 10 * DAY, "alice", "two").await;
         let (before, now) = (at(5 * DAY), at(11 * DAY));
@@ -294,7 +287,7 @@ async fn what_comes_again_stays_erased_and_what_comes_late_goes_next_time() {
 
 #[tokio::test]
 async fn replies_stay_when_the_message_above_them_has_expired() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let parent = harness.says("alice", "who waters the tomatoes?").await;
         harness.pass(3 * DAY).await;
@@ -313,7 +306,7 @@ async fn replies_stay_when_the_message_above_them_has_expired() {
 
 #[tokio::test]
 async fn what_is_owed_for_longer_than_messages_are_kept_is_owed_no_more() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "@Aizuchi what about tomatoes?").await;
         harness.says("bob", "and about beans").await;
@@ -333,7 +326,7 @@ async fn what_is_owed_for_longer_than_messages_are_kept_is_owed_no_more() {
 
 #[tokio::test]
 async fn a_draft_made_of_what_has_expired_is_not_posted() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.set_default(PromptVerb::Reply, "Tomatoes need water.");
         harness.says("alice", "@Aizuchi what about tomatoes?").await;
@@ -354,7 +347,7 @@ async fn a_draft_made_of_what_has_expired_is_not_posted() {
 
 #[tokio::test]
 async fn a_dead_letter_keeps_no_text_of_what_has_expired() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.fails(&[Fault::Refused]);
         harness.mind.script.set_default(PromptVerb::Reply, "Tomatoes need water.");
@@ -534,7 +527,7 @@ async fn the_forgetter_erases_what_has_expired_and_scrubs_it() {
 /// Hearing needs the writer between two pages, so a page must be small.
 #[tokio::test]
 async fn a_step_erases_a_bounded_number_of_messages() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         for number in 0..60 {
             let heard =
                 message(top_level("garden"), &format!("a{number}"), at(number), "alice", "hi");

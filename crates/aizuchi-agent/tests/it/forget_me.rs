@@ -87,7 +87,7 @@ async fn a_user_who_opted_out_can_still_give_commands() {
 
 #[tokio::test]
 async fn forget_me_deletes_what_the_user_said() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "my shed leaks").await;
         harness.says("bob", "hm").await;
@@ -117,7 +117,7 @@ async fn forget_me_deletes_what_the_user_said() {
 
 #[tokio::test]
 async fn forget_me_in_japanese() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "うちの納屋が雨漏りする").await;
         harness.pass(400).await;
@@ -143,7 +143,7 @@ async fn forget_me_in_japanese() {
 
 #[tokio::test]
 async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         sends_again(&harness, "alice", "my shed leaks", &["a1"]).await;
         harness.says("alice", "@Aizuchi forget me, yes").await;
@@ -194,7 +194,7 @@ async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
 
 #[tokio::test]
 async fn a_user_is_forgotten_at_most_once_an_hour() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for _ in 0..2 {
             harness.says("alice", "my shed leaks").await;
@@ -230,7 +230,7 @@ async fn a_user_is_forgotten_at_most_once_an_hour() {
 /// The history of a channel may be read long after its users were forgotten, as when the persona joins it.
 #[tokio::test]
 async fn what_a_forgotten_user_wrote_before_is_not_backfilled() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let asked = harness.clock.now();
         harness.says("alice", "@Aizuchi forget me, yes").await;
@@ -271,7 +271,7 @@ async fn what_a_forgotten_user_wrote_before_is_not_backfilled() {
 
 #[tokio::test]
 async fn a_yes_within_a_minute_forgets() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "my shed leaks").await;
         harness.pass(400).await;
@@ -306,7 +306,7 @@ async fn a_yes_within_a_minute_forgets() {
 
 #[tokio::test]
 async fn a_japanese_yes_forgets() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(in_japanese());
         harness.says("花子", "うちの納屋が雨漏りする").await;
         harness.pass(400).await;
@@ -379,7 +379,7 @@ async fn only_an_answer_of_the_same_user_counts_as_a_yes() {
         (&[(5, "alice", "@Aizuchi shall I bring tar?"), (5, "alice", "@Aizuchi yes")], false),
         (&[(5, "bob", "@Aizuchi are you there?"), (5, "alice", "@Aizuchi yes")], false),
     ] {
-        let found = on_every_store(async |store| is_forgotten(store, steps).await).await;
+        let found = on_every_database(async |store| is_forgotten(store, steps).await).await;
         assert_eq!(found, expected, "{steps:?}");
     }
 }
@@ -387,7 +387,7 @@ async fn only_an_answer_of_the_same_user_counts_as_a_yes() {
 /// The request covers what was written before it, and not what was written before it was read.
 #[tokio::test]
 async fn a_request_that_is_read_late_covers_what_was_written_before_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let asked = harness.clock.now();
         harness.pass(7200).await;

@@ -3,7 +3,7 @@
 
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::persona::Language;
@@ -51,7 +51,7 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
     ];
     for (global, own, heading, why, buttons, [not_keeper, no_words, title], settled, late) in cases
     {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let language = LanguageRule::Fixed(own);
             let default_rules =
                 ChannelRules { mode: Mode::Propose, language, ..ChannelRules::default() };

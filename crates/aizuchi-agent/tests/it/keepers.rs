@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
@@ -142,7 +142,7 @@ fn click(proposal: ProposalId, user: &str, button: KeeperButton) -> Click {
 
 #[tokio::test]
 async fn a_keeper_is_asked_once_and_decides() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         look(&keepers, &chat).await;
@@ -179,7 +179,7 @@ async fn a_keeper_is_asked_once_and_decides() {
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_is_settled_when_its_time_is_over() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         harness.says("alice", "when do I cut the roses?").await;
@@ -208,7 +208,7 @@ async fn propose_elsewhere(harness: &Harness) {
 
 #[tokio::test]
 async fn a_keeper_is_asked_however_many_proposals_have_come_since() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         harness.says("alice", "when do I cut the roses?").await;
@@ -223,7 +223,7 @@ async fn a_keeper_is_asked_however_many_proposals_have_come_since() {
 
 #[tokio::test]
 async fn a_question_stays_open_however_many_proposals_come_later() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         harness.says("alice", "when do I cut the roses?").await;
@@ -245,7 +245,7 @@ async fn a_question_stays_open_however_many_proposals_come_later() {
 
 #[tokio::test]
 async fn a_new_keeper_is_asked_what_the_earlier_one_has_not_decided() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         let id = asked(&harness, &keepers, &chat).await;
@@ -272,7 +272,7 @@ async fn a_new_keeper_is_asked_what_the_earlier_one_has_not_decided() {
 
 #[tokio::test]
 async fn a_keeper_who_is_forgotten_is_not_named() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         let id = asked(&harness, &keepers, &chat).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_harness::fixtures::{at, top_level, until, workspace};
-use aizuchi_harness::test_store::{StoreKind, on_every_store};
+use aizuchi_harness::test_store::{StoreKind, on_every_database, on_every_store};
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::{Attempt, DecisionResult, ModelExchange};
 use aizuchi_model::event::{DecisionClosing, Disposition, Outcome, StepResult};
@@ -18,7 +18,7 @@ use crate::store_commands::{PromisesExt, attempt, deletion, edit, judgment, sile
 
 #[tokio::test]
 async fn prompts_are_kept_until_they_expire() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let considered = store.hear_human("1", 0, "one").await.revision;
         let exchange = |messages: &[&str]| ModelExchange {
             seen_revision: Some(considered),
@@ -43,7 +43,7 @@ async fn prompts_are_kept_until_they_expire() {
 
 #[tokio::test]
 async fn the_oldest_prompts_go_when_they_take_too_much_room() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let mut decisions = Vec::new();
         for (id, second) in [("1", 0), ("2", 100), ("3", 200), ("4", 300)] {
             let considered = store.hear_human(id, second, "words").await.revision;
@@ -176,7 +176,7 @@ async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
 /// The text of a standing order is deleted with its author, including from a call that is in flight.
 #[tokio::test]
 async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (ann, ben, cleo) = (UserId::new("u-ann"), UserId::new("u-ben"), UserId::new("u-cleo"));
         for by in ["u-ann 1000", "u-ben 2000", "u-cleo 3000", "olga"] {
             let text = StandingOrderText::parse("say xyzzy").unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aizuchi_agent::learner::Learner;
 use aizuchi_harness::fixtures::{JOIN, SILENCE, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
 use aizuchi_llm::builtin::BuiltinMind;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::{Llm, LlmError};
@@ -96,7 +96,7 @@ impl Story {
 /// after a restart, and stops skipping after a reset.
 #[tokio::test]
 async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
-    let told = on_every_store(async |store| {
+    let told = on_every_database(async |store| {
         let mut story = Story::new(store).await;
         story.live().await;
         assert_eq!(story.judged_and_skipped(2).await, (2, 0), "nothing was learned yet");
@@ -139,7 +139,7 @@ async fn what_the_judge_always_declines_is_asked_no_more_until_a_reset() {
 
 #[tokio::test]
 async fn some_of_it_is_judged_all_the_same() {
-    let story = Story::new(TestStore::volatile()).await;
+    let story = Story::new(TestStore::sqlite().await).await;
     story.live().await;
     story.learn().await;
     let (judged, skipped) = story.judged_and_skipped(80).await;
@@ -190,7 +190,7 @@ async fn words_that_are_often_unwelcome_are_held_back() {
 
 #[tokio::test]
 async fn a_mention_is_always_answered() {
-    let story = Story::new(TestStore::volatile()).await;
+    let story = Story::new(TestStore::sqlite().await).await;
     story.live().await;
     story.learn().await;
     assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
@@ -208,7 +208,7 @@ async fn a_mention_is_always_answered() {
 
 #[tokio::test]
 async fn a_judge_that_changes_its_mind_is_asked_again() {
-    let story = Story::new(TestStore::volatile()).await;
+    let story = Story::new(TestStore::sqlite().await).await;
     story.live().await;
     story.learn().await;
     assert!(story.gates.read(&workspace()).unwrap().skipping.is_some());
@@ -231,8 +231,8 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
 
 #[tokio::test]
 async fn a_verdict_is_that_of_the_model_that_gave_it() {
-    for store in [TestStore::volatile(), TestStore::sqlite().await] {
-        let mut story = Story::new(store).await;
+    for kind in StoreKind::DATABASES {
+        let mut story = Story::new(kind.open().await).await;
         let fallback: Option<Arc<dyn Llm>> = Some(Arc::new(BuiltinMind));
         let options = HarnessOptions { fallback, ..story.harness.options.clone() };
         story.harness = story.harness.with_options(options);

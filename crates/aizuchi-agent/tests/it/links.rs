@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use aizuchi_harness::fixtures::{top_level, window, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_model::chat::{MessageId, UserId};
 use aizuchi_store::order::Order;
 use jiff::Timestamp;
@@ -103,7 +103,7 @@ async fn links_are_made_anew_after_an_edit_and_a_deletion() {
 
 #[tokio::test]
 async fn links_go_with_a_forgotten_user() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for (_, _, user, text) in &TALK[..8] {
             harness.says(user, text).await;

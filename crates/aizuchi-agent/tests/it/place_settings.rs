@@ -360,7 +360,7 @@ async fn a_memory_is_switched_off() {
 
 #[tokio::test]
 async fn settings_outlive_the_process_and_name_nobody_who_was_forgotten() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.order(set(garden(), confidence(0.9), SettingRole::Admin)).await;
         let off = PlaceSetting::Memory(Switch::Off);

@@ -394,7 +394,7 @@ async fn only_an_admin_undoes_an_admins_mute() {
 
 #[tokio::test]
 async fn a_forgotten_user_is_heard_again_afterwards() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let user = UserId::new("u-alice");
         let name = User {
             workspace: workspace(),
@@ -462,7 +462,7 @@ async fn importing_is_idempotent_and_respects_visibility() {
 
 /// Only on the volatile store: a database keeps both.
 #[tokio::test]
-async fn the_volatile_store_refuses_memories_and_memos() {
+async fn the_volatile_store_refuses_what_it_does_not_keep() {
     let store = TestStore::volatile();
     store.hear_mention("1", 0).await;
     let reply = store.claim(0).await.remove(0);
@@ -470,15 +470,15 @@ async fn the_volatile_store_refuses_memories_and_memos() {
     let to_error = |result: Result<(), StoreError>| result.unwrap_err().to_string();
     let import = async |order| to_error(store.store.order(order, at(1)).await);
 
-    let memory_refusal = "the store refuses this: the volatile store keeps no memories";
+    let refusal = "the store refuses this: the volatile store does not keep this";
     let heard = Heard::Message(
         message(top_level("garden"), "2", at(1), "alice", "the beans are up"),
         Arrival::Live,
     );
     let entry = InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(1));
     let entry = InboxEntry { remember_at: Some(at(60)), ..entry };
-    assert_eq!(to_error(store.store.hear(entry).await.map(drop)), memory_refusal);
-    assert_eq!(import(import_memory("garden", "roses")).await, memory_refusal);
+    assert_eq!(to_error(store.store.hear(entry).await.map(drop)), refusal);
+    assert_eq!(import(import_memory("garden", "roses")).await, refusal);
     let scope = MemoryScope::Workspace;
     let key = MemoryKey { workspace: workspace(), scope, term: MemoryTerm::LongTerm };
     let job = MemoryJob { key, due: at(0), token: 1, attempt: 1 };
@@ -486,14 +486,15 @@ async fn the_volatile_store_refuses_memories_and_memos() {
     let outcome =
         MemoryJobOutcome { attempts: Vec::new(), result, next_due: at(60), versions_kept: 1 };
     let completed = store.store.complete_memory_job(&job, outcome, at(1)).await;
-    assert_eq!(to_error(completed), memory_refusal);
+    assert_eq!(to_error(completed), refusal);
 
-    let memo_refusal = "the store refuses this: the volatile store keeps no memos";
-    assert_eq!(import(import_memo("garden", Public, "green")).await, memo_refusal);
+    assert_eq!(import(import_memo("garden", Public, "green")).await, refusal);
+    let (workspace, user) = (workspace(), UserId::new("u-alice"));
+    assert_eq!(import(Order::Forget { workspace, user, asked: at(1) }).await, refusal);
     let memo_changes = vec![MemoChange::Remove(MemoryId(1))];
     let outcome = Outcome { memo_changes, ..silent("noted") };
     let completed = store.store.complete(&reply, outcome, at(1)).await;
-    assert_eq!(to_error(completed.map(drop)), memo_refusal);
+    assert_eq!(to_error(completed.map(drop)), refusal);
 
     assert_eq!(*store.store.revisions().borrow(), revision);
     assert_eq!(store.texts().await, ["@Aizuchi 1"]);

@@ -233,17 +233,6 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_proposed_is_said_at_most_once_on_the_volatile_store(actions in actions()) {
-        on(StoreKind::Volatile, &actions);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: cases(8, 64), failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
-    })]
-
-    #[test]
     fn what_is_proposed_is_said_at_most_once_on_sqlite(actions in actions()) {
         on(StoreKind::Sqlite, &actions);
     }

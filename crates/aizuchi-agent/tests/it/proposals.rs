@@ -3,7 +3,7 @@
 
 use aizuchi_harness::fixtures::{JOIN, SILENCE, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::decision::DecisionResult;
@@ -64,7 +64,7 @@ fn refusal(result: Result<(), StoreError>) -> RefusalReason {
 
 #[tokio::test]
 async fn words_are_said_once_somebody_has_approved_them() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
@@ -101,7 +101,7 @@ async fn words_are_said_once_somebody_has_approved_them() {
 
 #[tokio::test]
 async fn mentions_are_answered_as_ever() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(10).await;
@@ -114,7 +114,7 @@ async fn mentions_are_answered_as_ever() {
 #[tokio::test]
 async fn the_first_click_counts() {
     for choice in [ProposalChoice::NotNow, ProposalChoice::NeverLikeThis] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let harness = proposing(store).await;
             harness.says("alice", "when do I cut the roses?").await;
             harness.pass(400).await;
@@ -142,7 +142,7 @@ async fn the_first_click_counts() {
 
 #[tokio::test]
 async fn somebody_may_say_it_in_other_words() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
@@ -159,7 +159,7 @@ async fn somebody_may_say_it_in_other_words() {
 
 #[tokio::test]
 async fn a_proposal_lapses_with_its_time() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(4000).await;
@@ -180,7 +180,7 @@ async fn a_proposal_lapses_with_its_time() {
 
 #[tokio::test]
 async fn what_somebody_took_up_is_not_said() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "where is the key for the shed?").await;
         harness.pass(400).await;
@@ -206,7 +206,7 @@ async fn what_somebody_took_up_is_not_said() {
 
 #[tokio::test]
 async fn other_talk_does_not_stop_approved_words_and_is_judged_after_them() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("eve", "good morning").await;
         harness.pass(30).await;
@@ -230,7 +230,7 @@ async fn other_talk_does_not_stop_approved_words_and_is_judged_after_them() {
 
 #[tokio::test]
 async fn approved_words_wait_while_the_judge_is_asked() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
@@ -252,7 +252,7 @@ async fn approved_words_wait_while_the_judge_is_asked() {
 
 #[tokio::test]
 async fn words_go_with_the_message_that_they_answer() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = proposing(store).await;
         let question = harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
@@ -270,7 +270,7 @@ async fn words_go_with_the_message_that_they_answer() {
 
 #[tokio::test]
 async fn a_draft_of_before_the_mode_is_not_said() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         let there = harness.clone();

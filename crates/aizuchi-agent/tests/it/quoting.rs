@@ -2,7 +2,7 @@
 
 use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{
     ChannelId, Deletion, Heard, Mention, Message, MessageId, QuotedMessage, UserId,
@@ -95,7 +95,7 @@ async fn who_opts_out_takes_their_words_out_of_what_others_shared() {
 
 #[tokio::test]
 async fn who_is_forgotten_is_forgotten_in_what_others_shared() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         alice_says(&harness).await;
         shares(&harness, "before", by(None)).await;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ReactionChange::{Added, Removed};
 use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{
     AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
@@ -115,7 +115,7 @@ async fn a_reaction_that_arrives_before_its_message_waits_for_it() {
 /// It is unknown which messages will arrive. An early reaction expires after a day, once prompts are dropped.
 #[tokio::test]
 async fn an_early_reaction_expires() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store.clone()).await;
         let messages = ["old", "young", "known"].map(sentence);
         const DAY: i64 = 24 * 3600;

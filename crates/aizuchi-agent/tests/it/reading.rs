@@ -1,7 +1,7 @@
 //! What is read from a store: contexts, users, pages of messages, decisions, usage, threads and cursors.
 
 use aizuchi_harness::fixtures::{at, message, thread, top_level, until, window, workspace};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_model::chat::{
     Arrival, AuthorKind, ChannelId, Cursor, Heard, MessageId, Role, User, UserId, WorkspaceId,
 };
@@ -309,7 +309,7 @@ async fn a_message_and_its_cursor_are_stored_together() {
 
 #[tokio::test]
 async fn threads_with_recent_messages_are_listed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let human = |conversation, id: &str, second| {
             let message = message(conversation, id, at(second), "alice", "hi");
             store.hear(message, Disposition::Settled(Gate::Backfilled))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aizuchi_agent::inbox::Delivery;
 use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::builtin::BuiltinMind;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{
@@ -358,7 +358,7 @@ async fn of_several_one_has_to_be_quoted() {
 /// A store without memories has nothing to forget, and the command says so.
 #[tokio::test]
 async fn where_nothing_is_remembered_nothing_is_forgotten() {
-    let told = on_every_store(async |store| {
+    let told = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let garden = top_level("garden");
         let mut told = vec![answer(&harness, &garden, "dora", "@Aizuchi forget that").await];

@@ -106,7 +106,9 @@ async fn judge_calls_about_one_user_are_counted_for_an_hour() {
             let call =
                 PlannedCall { owner: CallOwner { sole_author, limits, ..call.owner }, ..call };
             // No prompt is kept, which must not shorten the hour.
-            store.store.drop_exchanges(at(second + 1), 0).await.unwrap();
+            if store.database.is_some() {
+                store.store.drop_exchanges(at(second + 1), 0).await.unwrap();
+            }
             store.store.reserve(&call, at(second)).await.unwrap()
         };
         let refused = ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);

@@ -4,7 +4,7 @@ use aizuchi_harness::fixtures::{
     JOIN, at, message, new_channel, thread, top_level, window, workspace,
 };
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{Arrival, ConversationId, Heard, Role, User, Visibility, WorkspaceId};
 use aizuchi_store::order::Order;
@@ -191,7 +191,7 @@ async fn a_backfilled_reset_affects_earlier_messages_only() {
 /// A reset that is carried out late does not undo a part of a newer one.
 #[tokio::test]
 async fn the_newest_reset_of_each_conversation_is_listed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let in_thread = thread("garden", "m1");
         for (conversation, second) in

@@ -8,7 +8,7 @@ use aizuchi_agent::agent::AgentSettings;
 use aizuchi_harness::fixtures::{at, message, new_channel, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
 use aizuchi_model::persona::Language;
@@ -106,7 +106,7 @@ fn row(number: i64, version: i64, text: &str) -> (i64, i64, String) {
 
 #[tokio::test]
 async fn an_order_is_tried_before_it_holds() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(drafting(Language::En));
         harness.platform.set_longest_post(1000);
         admin_says(&harness, "a1", "@Aizuchi in this channel: say xyzzy").await;
@@ -147,7 +147,7 @@ async fn an_order_is_tried_before_it_holds() {
 
 #[tokio::test]
 async fn drafts_are_answered_in_japanese() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(drafting(Language::Ja));
         harness.platform.set_longest_post(1000);
         for (id, text) in [
@@ -175,7 +175,7 @@ async fn drafts_are_answered_in_japanese() {
 /// By default an order applies immediately, and `try` makes it a draft.
 #[tokio::test]
 async fn whoever_wants_a_draft_asks_for_one() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.set_longest_post(1000);
         admin_says(&harness, "a1", "@Aizuchi try in this channel: be brief").await;
@@ -193,7 +193,7 @@ async fn whoever_wants_a_draft_asks_for_one() {
 /// A draft is deleted with its author, turns private with its channel, and lapses.
 #[tokio::test]
 async fn a_draft_is_as_private_and_as_forgotten_as_an_order() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let words =
             [("say xyzzy", "u-alice 1000"), ("say plugh", "u-cleo 2000"), ("be kind", "olga")];
@@ -232,7 +232,7 @@ async fn a_draft_is_as_private_and_as_forgotten_as_an_order() {
 
 #[tokio::test]
 async fn a_draft_is_refused_where_its_order_would_be() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let refusal = async |order: Order| match store.store.order(order, at(0)).await {
             Err(StoreError::Refused(reason)) => reason,
             other => panic!("{other:?}"),
@@ -272,7 +272,7 @@ struct Expected {
 /// another channel.
 #[tokio::test]
 async fn a_draft_takes_no_effect_whatever_happens() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let mut random = Random::new(11, "drafts");
         let mut expected = Expected::default();
         for step in 0..150 {

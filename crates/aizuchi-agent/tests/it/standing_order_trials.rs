@@ -9,7 +9,7 @@ use aizuchi_agent::agent::AgentSettings;
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_model::chat::{Arrival, ConversationId, Heard, Message, Role, User};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::rules::Rulebook;
@@ -103,7 +103,7 @@ fn told(harness: &Harness) -> String {
 
 #[tokio::test]
 async fn a_trial_takes_no_longer_than_its_step_may() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let quick = Slow::taking(LONGEST_TRIAL - SignedDuration::from_secs(1));
         let harness = room(store, &quick).await;
         admin_says(&harness, "a1", "@Aizuchi in this channel: be brief").await;
@@ -112,7 +112,7 @@ async fn a_trial_takes_no_longer_than_its_step_may() {
         assert!(told(&harness).contains("3 would have stayed silent"), "{}", told(&harness));
     })
     .await;
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let endless = Slow::taking(LONGEST_TRIAL + SignedDuration::from_secs(1));
         let harness = room(store, &endless).await;
         admin_says(&harness, "a1", "@Aizuchi in this channel: be brief").await;
@@ -127,7 +127,7 @@ async fn a_trial_takes_no_longer_than_its_step_may() {
 /// A message that makes the answer obsolete stops the trial, and the answer comes once.
 #[tokio::test]
 async fn a_new_message_stops_a_trial() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let trial = Slow::taking(SignedDuration::from_secs(5));
         let harness = room(store, &trial).await;
         let more = message(top_level("garden"), "a2", harness.clock.now(), "root", "as I said");
@@ -145,7 +145,7 @@ async fn a_new_message_stops_a_trial() {
 /// Many orders at once delay the conversation no longer than one does.
 #[tokio::test]
 async fn one_draft_of_a_step_is_tried() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let trial = Slow::taking(SignedDuration::from_secs(5));
         let harness = room(store, &trial).await;
         for (id, words) in [("a1", "be brief"), ("a2", "be kind"), ("a3", "be quick")] {

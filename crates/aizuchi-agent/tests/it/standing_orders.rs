@@ -3,7 +3,7 @@
 use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_harness::fixtures::{at, message, new_channel, thread, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
 use aizuchi_model::context::Context;
@@ -64,7 +64,7 @@ fn reply_in(harness: &Harness, channel: &str) -> Prompt {
 
 #[tokio::test]
 async fn an_order_is_given_listed_changed_and_dropped() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.set_longest_post(1000);
         let garden = top_level("garden");
@@ -116,7 +116,7 @@ async fn an_order_is_given_listed_changed_and_dropped() {
 #[tokio::test]
 async fn orders_are_answered_in_japanese() {
     let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::default() };
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
         harness.platform.set_longest_post(1000);
         for (id, text) in [
@@ -141,7 +141,7 @@ async fn orders_are_answered_in_japanese() {
 /// An order is in the prompts of its place, and the verdict says if it relies on one.
 #[tokio::test]
 async fn an_order_is_followed_where_it_was_given() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let parent = harness.says("bob", "the pump leaks").await;
         let pump = thread("garden", parent.as_str());
@@ -188,7 +188,7 @@ async fn an_order_is_followed_where_it_was_given() {
 /// A verdict cannot rely on an order that does not apply there.
 #[tokio::test]
 async fn a_verdict_names_only_orders_that_hold() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let kitchen = StandingOrderScope::Channel(top_level("kitchen").channel);
         harness.order(give(kitchen, "be kind", "olga")).await;
@@ -207,7 +207,7 @@ async fn a_verdict_names_only_orders_that_hold() {
 /// A private message is not an order for other channels, however it is worded.
 #[tokio::test]
 async fn an_order_reaches_no_further_than_where_it_is_given() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.set_longest_post(1000);
         for (channel, visibility) in [("attic", Visibility::Private), ("dm", Visibility::Direct)] {
@@ -245,7 +245,7 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
 /// Orders from when a channel was private are not shown to users who join after it became public.
 #[tokio::test]
 async fn an_order_of_a_private_channel_stays_private() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.set_longest_post(1000);
         let turn = async |visibility| {
@@ -303,7 +303,7 @@ async fn an_order_changes_nothing_but_prompts() {
     ];
     let tools = Some(ToolSettings::new(TimeZone::UTC));
     let options = HarnessOptions { tools, ..HarnessOptions::default() };
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
         harness.mind.script.set_default(PromptVerb::Reply, "see https://evil.example/?q=1");
         let private = new_channel("attic", Visibility::Private);
@@ -333,7 +333,7 @@ async fn an_order_changes_nothing_but_prompts() {
 
 #[tokio::test]
 async fn a_store_keeps_so_many_orders_and_their_versions() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let refused = async |order: Order| store.store.order(order, at(9)).await.unwrap_err();
         for number in 1..=MAX_PER_SCOPE {
             let order = give(garden(), &format!("order {number}"), "olga");
@@ -389,7 +389,7 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
 /// Other users' orders stay.
 #[tokio::test]
 async fn orders_go_with_who_gave_them() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let (alice, cleo) = (UserId::new("u-alice"), UserId::new("u-cleo"));
         let harness = Harness::new(store).await;
         let prompts = async |channel: &str| -> Vec<String> {
@@ -437,7 +437,7 @@ async fn orders_go_with_who_gave_them() {
 /// Orders are commands: they are answered while the persona is muted, and without a model call.
 #[tokio::test]
 async fn an_order_is_a_command() {
-    let transcript = on_every_store(async |store| {
+    let transcript = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.platform.set_longest_post(1000);
         let order = "@Aizuchi in this thread: keep silent about 10:30";

@@ -3,7 +3,7 @@
 
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_model::decision::proposal::ProposalId;
@@ -138,7 +138,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             "#garden の件は「自分から話す」となりました。",
         ),
     ] {
-        on_every_store(async |store| {
+        on_every_database(async |store| {
             let story = Story::new(store, language).await;
             story.clicks_often(28, KeeperButton::Say).await;
             story.clicks(28, KeeperButton::NotNow).await;
@@ -204,7 +204,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
 
 #[tokio::test]
 async fn not_yet_is_heard_until_as_many_clicks_have_followed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
         let offers = story.offers().await;
@@ -223,7 +223,7 @@ async fn not_yet_is_heard_until_as_many_clicks_have_followed() {
 
 #[tokio::test]
 async fn an_offer_is_withdrawn_where_it_does_not_hold_any_more() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
         let offers = story.offers().await;
@@ -242,7 +242,7 @@ async fn an_offer_is_withdrawn_where_it_does_not_hold_any_more() {
 /// Choosing another mode in the meantime also answers the question.
 #[tokio::test]
 async fn an_offer_holds_where_words_are_proposed() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
         let offers = story.offers().await;
@@ -260,7 +260,7 @@ async fn an_offer_holds_where_words_are_proposed() {
 /// Back in the old mode, the question is not repeated until as many clicks have followed.
 #[tokio::test]
 async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
         assert_eq!(story.offers().await.len(), 1);
@@ -284,7 +284,7 @@ async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
 
 #[tokio::test]
 async fn the_first_answer_counts_and_names_nobody_who_is_forgotten() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
         let TrustOffer { id, trusted, .. } = story.stored().await;

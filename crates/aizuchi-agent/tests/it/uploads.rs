@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aizuchi_harness::fixtures::{at, message};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::local;
 use aizuchi_model::chat::{
@@ -77,7 +77,7 @@ fn the_room_is_the_workspace_whose_files_are_kept() {
 
 #[tokio::test]
 async fn a_file_belongs_to_the_message_that_was_sent_with_it() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let (one, two) = (uploads(&harness, "one", 0).await, uploads(&harness, "other", 1).await);
         assert_eq!(unsent(&harness).await, ["one", "other"]);
@@ -107,7 +107,7 @@ async fn a_file_belongs_to_the_message_that_was_sent_with_it() {
 
 #[tokio::test]
 async fn a_file_goes_with_its_message() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for (number, id) in ["deleted", "forgotten", "expired"].iter().enumerate() {
             let file = uploads(&harness, id, number as i64).await;
@@ -140,7 +140,7 @@ async fn a_file_goes_with_its_message() {
 
 #[tokio::test]
 async fn a_file_that_is_never_sent_is_dropped() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let sent = uploads(&harness, "sent", 0).await;
         sends(&harness, "m-1", vec![sent]).await;
@@ -158,7 +158,7 @@ async fn a_file_that_is_never_sent_is_dropped() {
 /// The oldest files are dropped, by number and by size, and a file that exceeds the whole limit is not stored.
 #[tokio::test]
 async fn files_take_no_more_room_than_they_may() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let put = async |id: &str, second: i64, limits: UploadLimits| {
             let (name, media_type) = ("plan.png".into(), "image/png".into());
@@ -192,7 +192,7 @@ async fn files_take_no_more_room_than_they_may() {
 /// Eight parts are written per statement, and the number of a file's parts need not be a multiple of that.
 #[tokio::test]
 async fn a_large_file_is_read_as_a_whole_and_part_by_part() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let bytes: Vec<u8> =
             (0..9 * PART_BYTES + 7).map(|number| (number / 1000 % 251) as u8).collect();
@@ -221,7 +221,7 @@ async fn a_large_file_is_read_as_a_whole_and_part_by_part() {
 
 #[tokio::test]
 async fn a_file_can_be_taken_off_before_it_is_sent() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let sent = uploads(&harness, "sent", 0).await;
         uploads(&harness, "off", 1).await;
@@ -239,7 +239,7 @@ async fn a_file_can_be_taken_off_before_it_is_sent() {
 /// Large files are not erased all at once, however few and short their messages are.
 #[tokio::test]
 async fn large_files_expire_one_after_another() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let harness = Harness::new(store).await;
         for id in ["one", "two", "three"] {
             let (name, media_type) = ("plan.png".into(), "image/png".into());

@@ -11,7 +11,7 @@ use aizuchi_agent::web_access::direct_reader::DirectReader;
 use aizuchi_agent::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
 use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::event::web_call::WebLimits;
 use aizuchi_model::ip_network::IpNetwork;
@@ -86,7 +86,7 @@ async fn last_prompt(harness: &Harness) -> String {
 
 #[tokio::test]
 async fn a_page_of_the_conversation_is_read_quoted_and_named() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         let harness = unlimited(store, &server).await;
         let base = format!("http://127.0.0.1:{}", server.port);
@@ -113,7 +113,7 @@ async fn a_page_of_the_conversation_is_read_quoted_and_named() {
 /// A model that obeys a planted instruction cannot leak anything in an address.
 #[tokio::test]
 async fn an_address_that_nobody_wrote_is_not_read() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         let mut options = HarnessOptions::default();
         // It is not enough that the host may be linked.
@@ -156,7 +156,7 @@ async fn an_address_that_nobody_wrote_is_not_read() {
 /// Searching for the address first does not help either, though the search engine repeats it.
 #[tokio::test]
 async fn an_address_that_was_searched_for_is_neither_read_nor_linked() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let address = "https://evil.example/?said=roses";
         let server = WebServer::start(move |_| {
             let body = json!({ "answer": address, "results": [
@@ -188,7 +188,7 @@ async fn an_address_that_was_searched_for_is_neither_read_nor_linked() {
 
 #[tokio::test]
 async fn what_a_search_finds_is_quoted_and_may_be_linked() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         let harness = unlimited(store, &server).await;
         calls(&harness, &[("web_search", json!({ "query": "roses" }))]);
@@ -211,7 +211,7 @@ async fn what_a_search_finds_is_quoted_and_may_be_linked() {
 
 #[tokio::test]
 async fn a_key_is_not_searched_for() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         let harness = unlimited(store, &server).await;
         let key = ["sk-", &"Ab3".repeat(16)].concat();
@@ -227,7 +227,7 @@ async fn a_key_is_not_searched_for() {
 /// A model that calls tools forever: neither a reply, nor a user, nor a day gets more than its share.
 #[tokio::test]
 async fn searches_are_limited_for_a_reply_a_user_and_a_day() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         let limits =
             WebLimits { per_answer: Some(6), per_user_per_day: Some(10), per_day: Some(13) };
@@ -263,7 +263,7 @@ async fn searches_are_limited_for_a_reply_a_user_and_a_day() {
 
 #[tokio::test]
 async fn a_new_message_ends_a_look_up_whose_answer_nobody_waits_for() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let server = WebServer::start(respond).await;
         // With the adaptive wait, only a message that takes the question up interrupts the work.
         let options = HarnessOptions::fixed_wait();

@@ -1,7 +1,7 @@
 //! A call of a tool that may write: a user has to allow exactly this call, and then it is made once. The arguments that
 //! are stored, the ones that were shown and the ones that are sent are the same.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,28 +16,10 @@ use crate::memory::Lineage;
 /// How much longer than it can be decided a call may wait for the post that announces it. Then that post was dropped.
 const MAX_DRAFTED_WAIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The number of a consent.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct ConsentId(pub i64);
-
-impl fmt::Display for ConsentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(
+    /// The number of a consent.
+    ConsentId
+);
 
 /// The state of a call.
 #[derive(

@@ -1,7 +1,6 @@
 //! Posts that a user approves before they are posted: what is proposed, what the user chose, and what these choices say
 //! about the judge's confidence.
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,28 +11,10 @@ use crate::decision::mark::Mark;
 use crate::decision::{DecisionId, DecisionResult};
 use crate::rules::setting_override::Confidence;
 
-/// The number of a proposal: that of the first part of its draft.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct ProposalId(pub i64);
-
-impl fmt::Display for ProposalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(
+    /// The number of a proposal: that of the first part of its draft.
+    ProposalId
+);
 
 /// What a user chose to do with a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! If nearly everything that the persona proposed with some confidence was approved, it offers to post without approval
 //! from that confidence on. Users are asked once for each confidence, and again only after as many further clicks.
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,18 +14,10 @@ use crate::rules::setting_override::Confidence;
 /// The maximum number of newest clicks in a channel that count.
 pub const MAX_CLICKS: usize = 2000;
 
-/// The number of an offer: that of the proposal whose click led to it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct TrustOfferId(pub i64);
-
-impl fmt::Display for TrustOfferId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(
+    /// The number of an offer: that of the proposal whose click led to it.
+    TrustOfferId
+);
 
 /// The newest offer of a channel.
 #[derive(Clone, Debug, PartialEq)]

@@ -54,7 +54,12 @@ async fn carry_out(
     order: &Order,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    match order {
+    let workspace = order.workspace();
+    let channel_column = |channel: &Option<ChannelId>| {
+        channel.as_ref().map_or(String::new(), |channel| channel.to_string())
+    };
+    let put = |statement| query(statement).bind(workspace.as_str());
+    let put = match order {
         Order::ImportMemory { key, entries, newest } => {
             return import_memory(connection, counters, key, entries, *newest, now).await;
         }
@@ -118,6 +123,7 @@ async fn carry_out(
         Order::AnswerTrust { workspace, channel, id, least, choice, by } => {
             let (place, choice) = ((workspace, channel, *id), (*least, *choice));
             trust::answer(connection, counters, place, choice, by, now).await?;
+            return change_setting(connection, order, now).await;
         }
         Order::TakeConsentStep { workspace, id, step } => {
             let place = (workspace, *id);
@@ -132,19 +138,32 @@ async fn carry_out(
             };
             return forget::begin(connection, counters, &order, now).await;
         }
-        Order::Mute { .. }
-        | Order::Unmute { .. }
-        | Order::Mode { .. }
-        | Order::ChangeSetting { .. }
-        | Order::OptOut { .. }
-        | Order::OptIn { .. }
+        Order::Mute { channel, until, by, .. } => Some(
+            put(sql::orders::MUTE)
+                .bind(channel_column(channel))
+                .bind(until.as_millisecond())
+                .bind(by.name()),
+        ),
+        Order::Unmute { channel, by, .. } => {
+            Some(put(sql::orders::UNMUTE).bind(channel_column(channel)).bind(by.name()))
+        }
+        Order::Mode { channel, mode: Some(mode), .. } => {
+            Some(put(sql::orders::PUT_MODE).bind(channel.as_str()).bind(mode.name()))
+        }
+        Order::Mode { channel, mode: None, .. } => {
+            Some(put(sql::orders::DROP_MODE).bind(channel.as_str()))
+        }
+        Order::OptOut { user, .. } => Some(put(sql::orders::OPT_OUT).bind(user.as_str())),
+        Order::OptIn { user, .. } => Some(put(sql::orders::OPT_IN).bind(user.as_str())),
+        Order::ChangeSetting { .. }
         | Order::Redact { .. }
         | Order::Reset { .. }
         | Order::NoteStop { .. }
-        | Order::NoteModelChoice { .. } => counters.revision += 1,
+        | Order::NoteModelChoice { .. } => None,
         // Unwrapped by the caller.
         Order::Signed { .. } => return Ok(()),
-    }
+    };
+    counters.revision += 1;
     if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = order {
         redact_user(connection, counters, workspace, user, now).await?;
     }
@@ -154,61 +173,21 @@ async fn carry_out(
     if let Order::Mode { workspace, channel, mode } = order {
         trust::after_mode(connection, (workspace, channel), *mode, now).await?;
     }
-    if let Some(change) = order.setting_change(now) {
-        place_settings::change(connection, order.workspace(), &change).await?;
+    change_setting(connection, order, now).await?;
+    if let Some(put) = put {
+        put.execute(connection).await?;
     }
-    let workspace = order.workspace().as_str();
-    let channel_column = |channel: &Option<ChannelId>| {
-        channel.as_ref().map_or(String::new(), |channel| channel.to_string())
-    };
-    let query = match order {
-        Order::Mute { channel, until, by, .. } => query(sql::orders::MUTE)
-            .bind(workspace)
-            .bind(channel_column(channel))
-            .bind(until.as_millisecond())
-            .bind(by.name()),
-        Order::Unmute { channel, by, .. } => {
-            query(sql::orders::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
-        }
-        Order::Mode { channel, mode: Some(mode), .. } => {
-            query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
-        }
-        Order::Mode { channel, mode: None, .. } => {
-            query(sql::orders::DROP_MODE).bind(workspace).bind(channel.as_str())
-        }
-        Order::OptOut { user, .. } => {
-            query(sql::orders::OPT_OUT).bind(workspace).bind(user.as_str())
-        }
-        Order::OptIn { user, .. } => query(sql::orders::OPT_IN).bind(workspace).bind(user.as_str()),
-        Order::Redact { .. }
-        | Order::Reset { .. }
-        | Order::Forget { .. }
-        | Order::ImportMemory { .. }
-        | Order::ImportMemo { .. }
-        | Order::ForgetMoments { .. }
-        | Order::GiveStandingOrder { .. }
-        | Order::ChangeStandingOrder { .. }
-        | Order::DropStandingOrder { .. }
-        | Order::DraftStandingOrder { .. }
-        | Order::KeepStandingOrder { .. }
-        | Order::DropOrderDraft { .. }
-        | Order::ChangeSetting { .. }
-        | Order::DropDeadLetter { .. }
-        | Order::RetryDeadLetter { .. }
-        | Order::MarkDecision { .. }
-        | Order::DecideProposal { .. }
-        | Order::AnswerTrust { .. }
-        | Order::TakeConsentStep { .. }
-        | Order::ChangeMemory { .. }
-        | Order::ChangeMemo { .. }
-        | Order::RevertMemo { .. }
-        | Order::NotePrivateRead(_)
-        | Order::NoteStop { .. }
-        | Order::NoteModelChoice { .. }
-        | Order::Signed { .. } => return Ok(()),
-    };
-    query.execute(connection).await?;
     Ok(())
+}
+
+/// Makes an order's change of the settings that users ordered, if it has one.
+async fn change_setting(
+    connection: &mut Connection,
+    order: &Order,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(change) = order.setting_change(now) else { return Ok(()) };
+    place_settings::change(connection, order.workspace(), &change).await
 }
 
 /// Imports a memory, unless there is one for this key already.

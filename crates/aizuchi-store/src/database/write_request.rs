@@ -202,15 +202,38 @@ impl WriteRequest {
         matches!(self, WriteRequest::ChangeUploads { .. } | WriteRequest::Probe { filler: 1.., .. })
     }
 
-    /// Whether it can change or remove an indexed message.
-    pub fn is_message_change(&self) -> bool {
+    /// What it may do to what is stored already.
+    pub fn effects(&self) -> WriteEffects {
+        let nothing = WriteEffects::default();
         match self {
-            WriteRequest::Hear { entry, .. } => match entry.heard {
-                Heard::Edit(_) | Heard::Deletion(_) => true,
-                Heard::Message(..) | Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
-                    false
-                }
+            // Hearing counts its erasures itself.
+            WriteRequest::Hear { entry, .. } => {
+                let changes_messages = matches!(entry.heard, Heard::Edit(_) | Heard::Deletion(_));
+                WriteEffects { changes_messages, ..nothing }
+            }
+            WriteRequest::Order { order, .. } => {
+                WriteEffects { may_erase: order.effects().may_erase, ..nothing }
+            }
+            WriteRequest::Forget { write, .. } => WriteEffects {
+                changes_messages: write.erases_messages(),
+                may_erase: true,
+                leaves_text_in_log: write.next.is_none(),
             },
+            WriteRequest::Expire { .. } => {
+                WriteEffects { changes_messages: true, may_erase: true, ..nothing }
+            }
+            WriteRequest::BeginForgetting { .. } | WriteRequest::Redact { .. } => {
+                WriteEffects { may_erase: true, ..nothing }
+            }
+            // Prompts, journals and files are not cached.
+            WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => {
+                WriteEffects { leaves_text_in_log: true, ..nothing }
+            }
+            // Other files are soon overwritten by new ones, or truncated within an hour.
+            WriteRequest::ChangeUploads { change, .. } => {
+                let leaves_text_in_log = matches!(change, UploadChange::DropBefore(_));
+                WriteEffects { leaves_text_in_log, ..nothing }
+            }
             WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
             | WriteRequest::Book { .. }
@@ -218,80 +241,12 @@ impl WriteRequest {
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
-            | WriteRequest::DropExchanges { .. }
-            | WriteRequest::DropJournals { .. }
-            | WriteRequest::BeginForgetting { .. }
-            | WriteRequest::Redact { .. }
-            | WriteRequest::Order { .. }
-            | WriteRequest::PutCursor { .. }
-            | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::ChangeUploads { .. }
-            | WriteRequest::MergeIndex { .. }
-            | WriteRequest::TruncateLog { .. }
-            | WriteRequest::Rewrite { .. }
-            | WriteRequest::Probe { .. } => false,
-            WriteRequest::Expire { .. } => true,
-            WriteRequest::Forget { write, .. } => write.erases_messages(),
-        }
-    }
-
-    /// Whether it may take back or hide anything that was readable before.
-    pub fn may_erase(&self) -> bool {
-        match self {
-            WriteRequest::Order { order, .. } => order.may_erase(),
-            WriteRequest::BeginForgetting { .. }
-            | WriteRequest::Forget { .. }
-            | WriteRequest::Redact { .. }
-            | WriteRequest::Expire { .. } => true,
-            // Hearing counts its erasures itself. Prompts, journals and files are not cached.
-            WriteRequest::Hear { .. }
-            | WriteRequest::DropExchanges { .. }
-            | WriteRequest::DropJournals { .. }
-            | WriteRequest::ChangeUploads { .. }
-            | WriteRequest::Claim { .. }
-            | WriteRequest::Reserve { .. }
-            | WriteRequest::Book { .. }
-            | WriteRequest::CountWebCall { .. }
-            | WriteRequest::Complete { .. }
-            | WriteRequest::ClaimMemoryJobs { .. }
-            | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
             | WriteRequest::MergeIndex { .. }
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
-            | WriteRequest::Probe { .. } => false,
-        }
-    }
-
-    /// Whether the deleted data should not stay in the write-ahead log.
-    pub fn leaves_text_in_log(&self) -> bool {
-        match self {
-            WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => true,
-            WriteRequest::ChangeUploads { change, .. } => match change {
-                UploadChange::DropBefore(_) => true,
-                // Soon overwritten by other files, or truncated within an hour.
-                UploadChange::Put { .. } | UploadChange::Drop { .. } => false,
-            },
-            WriteRequest::Forget { write, .. } => write.next.is_none(),
-            WriteRequest::Hear { .. }
-            | WriteRequest::Claim { .. }
-            | WriteRequest::Reserve { .. }
-            | WriteRequest::Book { .. }
-            | WriteRequest::CountWebCall { .. }
-            | WriteRequest::Complete { .. }
-            | WriteRequest::ClaimMemoryJobs { .. }
-            | WriteRequest::CompleteMemoryJob { .. }
-            | WriteRequest::BeginForgetting { .. }
-            | WriteRequest::MergeIndex { .. }
-            | WriteRequest::TruncateLog { .. }
-            | WriteRequest::Rewrite { .. }
-            | WriteRequest::Redact { .. }
-            | WriteRequest::Expire { .. }
-            | WriteRequest::Order { .. }
-            | WriteRequest::PutCursor { .. }
-            | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::Probe { .. } => false,
+            | WriteRequest::Probe { .. } => nothing,
         }
     }
 
@@ -299,68 +254,35 @@ impl WriteRequest {
     pub fn as_incoming_message(
         &mut self,
     ) -> Option<(IncomingMessage<'_>, &mut WriteReply<HearReceipt>)> {
-        match self {
-            WriteRequest::Hear { entry, reply } => match &entry.heard {
-                Heard::Message(message, _) => {
-                    Some((IncomingMessage::from_entry(message, entry), reply))
-                }
-                Heard::Edit(_)
-                | Heard::Deletion(_)
-                | Heard::Channel(_)
-                | Heard::User(_)
-                | Heard::Reaction(_) => None,
-            },
-            WriteRequest::Claim { .. }
-            | WriteRequest::Reserve { .. }
-            | WriteRequest::Book { .. }
-            | WriteRequest::CountWebCall { .. }
-            | WriteRequest::Complete { .. }
-            | WriteRequest::ClaimMemoryJobs { .. }
-            | WriteRequest::CompleteMemoryJob { .. }
-            | WriteRequest::DropExchanges { .. }
-            | WriteRequest::DropJournals { .. }
-            | WriteRequest::BeginForgetting { .. }
-            | WriteRequest::Forget { .. }
-            | WriteRequest::MergeIndex { .. }
-            | WriteRequest::TruncateLog { .. }
-            | WriteRequest::Rewrite { .. }
-            | WriteRequest::Redact { .. }
-            | WriteRequest::Expire { .. }
-            | WriteRequest::Order { .. }
-            | WriteRequest::PutCursor { .. }
-            | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::ChangeUploads { .. }
-            | WriteRequest::Probe { .. } => None,
-        }
+        let WriteRequest::Hear { entry, reply } = self else { return None };
+        let Heard::Message(message, _) = &entry.heard else { return None };
+        Some((IncomingMessage::from_entry(message, entry), reply))
     }
+
+    /// The cursor that is stored with it.
+    fn cursor(&self) -> Option<&Cursor> {
+        if let WriteRequest::PutCursor { cursor, .. } = self {
+            return Some(cursor);
+        }
+        let WriteRequest::Hear { entry, .. } = self else { return None };
+        entry.cursor.as_ref()
+    }
+}
+
+/// What a write may do to what is stored already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteEffects {
+    /// Whether it can change or remove an indexed message.
+    pub changes_messages: bool,
+    /// Whether it may take back or hide anything that was readable before.
+    pub may_erase: bool,
+    /// Whether the deleted data should not stay in the write-ahead log.
+    pub leaves_text_in_log: bool,
 }
 
 /// The newest cursor of each stream.
 pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
-    let cursors = batch.iter().filter_map(|request| match request {
-        WriteRequest::Hear { entry, .. } => entry.cursor.as_ref(),
-        WriteRequest::PutCursor { cursor, .. } => Some(cursor),
-        WriteRequest::Claim { .. }
-        | WriteRequest::Reserve { .. }
-        | WriteRequest::Book { .. }
-        | WriteRequest::CountWebCall { .. }
-        | WriteRequest::Complete { .. }
-        | WriteRequest::ClaimMemoryJobs { .. }
-        | WriteRequest::CompleteMemoryJob { .. }
-        | WriteRequest::DropExchanges { .. }
-        | WriteRequest::DropJournals { .. }
-        | WriteRequest::BeginForgetting { .. }
-        | WriteRequest::Forget { .. }
-        | WriteRequest::MergeIndex { .. }
-        | WriteRequest::TruncateLog { .. }
-        | WriteRequest::Rewrite { .. }
-        | WriteRequest::Redact { .. }
-        | WriteRequest::Expire { .. }
-        | WriteRequest::Order { .. }
-        | WriteRequest::ChangeWeeklyNote { .. }
-        | WriteRequest::ChangeUploads { .. }
-        | WriteRequest::Probe { .. } => None,
-    });
+    let cursors = batch.iter().filter_map(WriteRequest::cursor);
     let newest: BTreeMap<_, _> =
         cursors.map(|cursor| ((cursor.workspace.as_str(), &cursor.stream), cursor)).collect();
     newest.into_values()

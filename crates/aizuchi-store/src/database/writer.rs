@@ -161,7 +161,7 @@ impl DatabaseWriter {
         with_timeout(is_server, REWRITE_TIMEOUT, self.follow_up(&mut batch, &mut commits)).await?;
         let has_failed = self.record_health(&commits);
         // Before responding: a caller who is told that a text is gone may look for it in the files.
-        if batch.iter().any(WriteRequest::leaves_text_in_log) {
+        if batch.iter().any(|request| request.effects().leaves_text_in_log) {
             self.truncate_wal().await;
         }
         for (request, committed) in batch.into_iter().zip(commits) {
@@ -406,7 +406,7 @@ impl DatabaseWriter {
 
 /// When the terms that these writes change or remove have to be erased. `None` if there are none.
 fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
-    let mut changes = batch.iter().filter(|request| request.is_message_change()).peekable();
+    let mut changes = batch.iter().filter(|request| request.effects().changes_messages).peekable();
     changes.peek()?;
     match changes.all(WriteRequest::is_erasure_page) {
         // Forgetting and expiry end with a merge of the index.
@@ -449,7 +449,7 @@ async fn apply(
             // Boxed, since these futures are large and most batches consist of messages.
             let revision = counters.revision;
             apply_one(connection, counters, &mut batch[0]).boxed().await?;
-            if counters.revision != revision && batch[0].may_erase() {
+            if counters.revision != revision && batch[0].effects().may_erase {
                 counters.erasures += 1;
             }
             batch = &mut batch[1..];

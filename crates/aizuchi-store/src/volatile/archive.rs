@@ -9,24 +9,15 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::consent::Consent;
-use aizuchi_model::decision::learned::JudgedMoment;
-use aizuchi_model::decision::mark::DecisionMark;
-use aizuchi_model::decision::proposal::{Proposal, ProposalLabel, ProposalState};
-use aizuchi_model::decision::trust::TrustOffer;
 use aizuchi_model::decision::{Decision, DecisionId, ModelExchange};
 use aizuchi_model::event::DeadLetter;
 use aizuchi_model::event::step::Step;
-use aizuchi_model::memo::Memo;
-use aizuchi_model::memory::change::JournalEntry;
-use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
-use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::archive::Archive;
 use crate::order_journal::{GivenOrder, OrderJournalQuery};
-use crate::pending_memories::PendingMemory;
-use crate::query::{ConsentQuery, DeadLetterQuery, DecisionQuery, MessageQuery, ProposalQuery};
+use crate::query::{DeadLetterQuery, DecisionQuery, MessageQuery};
 use crate::stored_message::StoredMessage;
 use crate::volatile::VolatileStore;
 use crate::volatile::records::{ExchangeRecord, MessageRecord};
@@ -55,16 +46,11 @@ impl Archive for VolatileStore {
 
     async fn was_forgotten_after(
         &self,
-        workspace: &WorkspaceId,
-        user: &UserId,
-        at: Timestamp,
+        _workspace: &WorkspaceId,
+        _user: &UserId,
+        _at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let state = self.lock();
-        let forgotten = state.orders.get(workspace).map_or(&[][..], |orders| &orders.forgotten);
-        let is_before_request = |(forgotten, asked): &(UserId, Timestamp)| {
-            forgotten == user && at.as_millisecond() < asked.as_millisecond()
-        };
-        Ok(state.is_forgotten_since(workspace, user, at) && forgotten.iter().any(is_before_request))
+        Ok(false)
     }
 
     async fn answered_in_history(
@@ -103,63 +89,8 @@ impl Archive for VolatileStore {
         Ok(carriers.map(|record| state.to_stored_message(record)).collect())
     }
 
-    async fn proposals(
-        &self,
-        query: &ProposalQuery,
-        now: Timestamp,
-    ) -> Result<Vec<Proposal>, StoreError> {
-        Ok(self.lock().current_proposals(query, now))
-    }
-
-    async fn open_proposals(&self, now: Timestamp) -> Result<Vec<Proposal>, StoreError> {
-        let all =
-            ProposalQuery { workspace: None, decision: None, before: None, limit: usize::MAX };
-        let mut proposals = self.lock().current_proposals(&all, now);
-        proposals.retain(|proposal| proposal.state == ProposalState::Open);
-        Ok(proposals)
-    }
-
-    async fn consents(
-        &self,
-        query: &ConsentQuery,
-        now: Timestamp,
-    ) -> Result<Vec<Consent>, StoreError> {
-        Ok(self.lock().current_consents(query, now))
-    }
-
     async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError> {
-        Ok(self.lock().unsettled_consents())
-    }
-
-    async fn proposal_labels(
-        &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
-        Ok(self.lock().proposal_labels(workspace, limit))
-    }
-
-    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError> {
-        Ok(self.lock().trust_offers_of(workspace))
-    }
-
-    async fn threads_since(
-        &self,
-        workspace: &WorkspaceId,
-        channel: &ChannelId,
-        since: Timestamp,
-    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
-        let state = self.lock();
-        let in_channel = state.conversations.iter().filter(|(conversation, _)| {
-            conversation.workspace == *workspace && conversation.channel == *channel
-        });
-        let threads = in_channel.filter_map(|(conversation, record)| {
-            let newest = record.messages.last().filter(|message| message.message.at >= since)?;
-            Some((conversation.thread.clone()?, newest.message.at))
-        });
-        let mut threads: Vec<_> = threads.collect();
-        threads.sort_by(|(one, at), (other, then)| (at, one).cmp(&(then, other)));
-        Ok(threads)
+        Ok(Vec::new())
     }
 
     async fn messages_since(
@@ -182,22 +113,6 @@ impl Archive for VolatileStore {
             .take(limit)
             .map(|message| state.to_stored_message(message))
             .collect())
-    }
-
-    async fn judged_moments(
-        &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<JudgedMoment>, StoreError> {
-        let state = self.lock();
-        let mut newest: Vec<JudgedMoment> =
-            state.judged_moments(workspace).rev().take(limit).collect();
-        newest.reverse();
-        Ok(newest)
-    }
-
-    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError> {
-        Ok(self.lock().judged_moments(workspace).count())
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -309,68 +224,11 @@ impl Archive for VolatileStore {
         Ok(links.collect())
     }
 
-    async fn marks(
-        &self,
-        workspace: &WorkspaceId,
-        decisions: &[DecisionId],
-    ) -> Result<Vec<DecisionMark>, StoreError> {
-        let mut marks = self.lock().marks_in(workspace);
-        marks.retain(|mark| decisions.contains(&mark.decision));
-        Ok(marks)
-    }
-
-    async fn marks_since(
-        &self,
-        workspace: &WorkspaceId,
-        since: Timestamp,
-    ) -> Result<Vec<DecisionMark>, StoreError> {
-        let mut marks = self.lock().marks_in(workspace);
-        marks.retain(|mark| mark.at >= since);
-        marks.sort_by_key(|mark| mark.at);
-        Ok(marks)
-    }
-
-    /// There are no memory jobs.
-    async fn pending_memories(
-        &self,
-        _workspace: &WorkspaceId,
-        _limit: usize,
-    ) -> Result<Vec<PendingMemory>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// The store uses no disk space.
-    async fn size_bytes(&self) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-
-    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
-    }
-
     async fn order_journal(
         &self,
         query: &OrderJournalQuery,
     ) -> Result<Vec<GivenOrder>, StoreError> {
         Ok(self.lock().order_journal(query))
-    }
-
-    async fn standing_orders(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<StandingOrder>, StoreError> {
-        Ok(self.lock().standing_orders.get(workspace).cloned().unwrap_or_default())
-    }
-
-    async fn resets(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> Result<Vec<(ConversationId, Timestamp)>, StoreError> {
-        let state = self.lock();
-        let here = state.resets.iter().filter(|(reset, _)| reset.workspace == *workspace);
-        let mut resets: Vec<_> = here.map(|(reset, until)| (reset.clone(), *until)).collect();
-        resets.sort();
-        Ok(resets)
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
@@ -382,45 +240,6 @@ impl Archive for VolatileStore {
                 state.conversations.get(conversation)?.pending.step.clone()
             })
             .collect())
-    }
-
-    /// There are no memories and no memos.
-    async fn memory_versions(&self, _key: &MemoryKey) -> Result<Vec<Memory>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn thread_memories(
-        &self,
-        _workspace: &WorkspaceId,
-        _channel: &ChannelId,
-        _limit: usize,
-    ) -> Result<Vec<Memory>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn all_memos(
-        &self,
-        _workspace: &WorkspaceId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn memo_versions(
-        &self,
-        _workspace: &WorkspaceId,
-        _versions: &[MemoryId],
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn memory_journal(
-        &self,
-        _workspace: &WorkspaceId,
-        _channel: Option<&ChannelId>,
-        _before: Option<i64>,
-        _limit: usize,
-    ) -> Result<Vec<JournalEntry>, StoreError> {
-        Ok(Vec::new())
     }
 
     async fn spending(

@@ -74,7 +74,7 @@ impl VolatileState {
         let commands = commands.map(|record| self.to_pending_command(record)).collect();
         Context {
             channel_memories: self.active_channels(conversation, window),
-            standing_orders: self.standing_orders_in(conversation),
+            standing_orders: Vec::new(),
             pending_commands: commands,
             names,
             links,

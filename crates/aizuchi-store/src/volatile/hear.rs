@@ -140,7 +140,7 @@ impl VolatileState {
             .message_mut(conversation, &deletion.message)
             .filter(|record| !record.is_deleted)?;
         record.is_deleted = true;
-        let (is_withheld, decision) = (record.is_redacted, record.decision);
+        let is_withheld = record.is_redacted;
         record.reactions.clear();
         record.revision = revision;
         let before = record.message.clone();
@@ -149,9 +149,6 @@ impl VolatileState {
         self.drop_search_index(&conversation.workspace, &conversation.channel);
         self.drop_outdated_links(conversation, &deletion.message);
         self.forget_exchanges(conversation, &deletion.message);
-        if let Some(decision) = decision {
-            self.marks.remove(&decision);
-        }
         Some((before, is_withheld))
     }
 
@@ -184,7 +181,6 @@ impl VolatileState {
             }
         }
         self.drop_search_index(workspace, channel);
-        self.make_standing_orders_private(workspace, channel);
         self.last_change = self.revision;
         self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
         self.forget_prompts_of_channel(workspace, channel);
@@ -217,8 +213,6 @@ impl VolatileState {
         self.erase_dead_letters(|letter| {
             letter.decision.is_some_and(|decision| forgotten.contains(&decision))
         });
-        self.erase_proposals(|decision| forgotten.contains(&decision));
-        self.erase_consents(|decision| forgotten.contains(&decision));
     }
 
     pub(super) fn hear_user(&mut self, user: User) -> HearReceipt {

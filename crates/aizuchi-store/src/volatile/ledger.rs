@@ -3,12 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId, WorkspaceId};
-use aizuchi_model::decision::learned::JudgedMoment;
-use aizuchi_model::decision::mark::DecisionMark;
-use aizuchi_model::decision::{
-    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply,
-};
+use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId};
+use aizuchi_model::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply};
+use aizuchi_model::event::DeadLetter;
 use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 
@@ -162,7 +159,7 @@ impl VolatileState {
                 message.message.is_human()
                     && message.message.author.id != newest.author.id
                     && message.message.at >= newest.at
-                    && (!message.is_deleted || message.is_expired)
+                    && !message.is_deleted
                     && message.decision != Some(row.id)
             });
             let first =
@@ -182,43 +179,6 @@ impl VolatileState {
             .filter(|reaction| reaction.removed.is_none() && reaction.kind == AuthorKind::Human)
             .count();
         DecisionFollowUp { first_reply: first_reply(), reactions: reactions as u64 }
-    }
-
-    /// The marks of a workspace, ordered by decision.
-    pub(super) fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
-        let is_here = |id: &DecisionId| {
-            let decision = self.decisions.get(id);
-            decision.is_some_and(|decision| decision.conversation.workspace == *workspace)
-        };
-        let marks = self.marks.values().filter(|mark| is_here(&mark.decision));
-        marks.cloned().collect()
-    }
-
-    pub(super) fn judged_moments(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> impl DoubleEndedIterator<Item = JudgedMoment> {
-        let closed = self.decisions.values().filter(move |decision| {
-            decision.conversation.workspace == *workspace && decision.closed.is_some()
-        });
-        let has_judged =
-            |attempt: &&Attempt| &*attempt.verb == "judge" && attempt.result == AttemptResult::Kept;
-        closed.filter_map(move |decision| {
-            let mut moment = decision.evaluation.as_ref()?.moment.clone()?;
-            // A second look may have been decided by another model than the first.
-            if let Some(attempt) = decision.attempts.iter().rev().find(has_judged) {
-                moment.judge = attempt.model.clone();
-            }
-            let is_yes = decision.judgment.as_ref()?.is_yes();
-            Some(JudgedMoment { decision: decision.id, moment, is_yes })
-        })
-    }
-
-    pub(super) fn forget_moments(&mut self, workspace: &WorkspaceId) {
-        let decisions = self.decisions.values_mut();
-        let here = decisions.filter(|decision| decision.conversation.workspace == *workspace);
-        let evaluations = here.filter_map(|decision| decision.evaluation.as_mut());
-        evaluations.for_each(|evaluation| evaluation.moment = None);
     }
 
     /// Removes an edited or deleted message from prompts, from what models wrote about it, and from dead letters.
@@ -251,8 +211,12 @@ impl VolatileState {
         self.erase_dead_letters(|letter| {
             letter.decision.is_some_and(|decision| forgotten.contains(&decision))
         });
-        self.erase_proposals(|decision| forgotten.contains(&decision));
-        self.erase_consents(|decision| forgotten.contains(&decision));
+    }
+
+    /// Erases the texts of dead letters.
+    pub(super) fn erase_dead_letters(&mut self, is_erased: impl Fn(&DeadLetter) -> bool) {
+        let erased = self.dead_letters.iter_mut().filter(|letter| is_erased(letter));
+        erased.for_each(|letter| letter.text = None);
     }
 }
 

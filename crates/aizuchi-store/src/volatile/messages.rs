@@ -42,7 +42,6 @@ impl VolatileState {
         let record = MessageRecord {
             visibility,
             is_deleted: false,
-            is_expired: false,
             is_redacted: gate.is_some_and(Gate::is_redacting) || is_reset,
             gate,
             decision,
@@ -79,12 +78,8 @@ impl VolatileState {
         revision: u64,
         lineage: &Lineage,
     ) -> bool {
-        // There are no memories and memos, so they count as gone.
-        if !lineage.memories.is_empty() {
-            return true;
-        }
-        let mut orders = lineage.orders.iter();
-        if orders.any(|order| !self.has_standing_order(&conversation.workspace, *order)) {
+        // There are no memories, memos and standing orders, so they count as gone.
+        if !lineage.memories.is_empty() || !lineage.orders.is_empty() {
             return true;
         }
         if revision >= self.last_change {

@@ -70,9 +70,6 @@ impl VolatileState {
         let is_there = |id: &DecisionId| self.decisions.contains_key(id);
         self.exchanges.retain(|id, _| is_there(id));
         self.judged_revision.retain(|id, _| is_there(id));
-        self.marks.retain(|id, _| is_there(id));
-        self.proposals.retain(|_, record| is_there(&record.proposal.decision));
-        self.consents.retain(|_, it| !it.consent.is_settled || is_there(&it.consent.decision));
         self.unsolicited_posts.retain(|post| post.at >= before);
         for of_asker in self.once_owed.values_mut() {
             of_asker.retain(|_, once_owed| once_owed.closed.is_none_or(|at| at >= before));
@@ -88,6 +85,5 @@ impl VolatileState {
             buckets.retain(|bucket, _| bucket.begin_ms() >= oldest.as_millisecond());
         }
         self.judge_calls.retain(|_, calls| calls.last().is_some_and(|at| *at >= before));
-        self.drop_old_web_calls(before);
     }
 }

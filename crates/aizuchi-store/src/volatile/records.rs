@@ -41,7 +41,6 @@ pub(super) struct MessageRecord {
     /// The channel's visibility when the message was heard.
     pub(super) visibility: Visibility,
     pub(super) is_deleted: bool,
-    pub(super) is_expired: bool,
     /// Whether it must not be used.
     pub(super) is_redacted: bool,
     pub(super) gate: Option<Gate>,
@@ -101,16 +100,10 @@ pub(super) struct UnsolicitedPostRecord {
 }
 
 pub(super) struct ExchangeRecord {
-    pub(super) at: Timestamp,
     pub(super) exchange: Arc<ModelExchange>,
 }
 
 impl ExchangeRecord {
-    pub(super) fn text_bytes(&self) -> u64 {
-        let answer = self.exchange.answer.as_ref().map_or(0, |answer| answer.len());
-        (self.exchange.prompt.len() + answer) as u64
-    }
-
     pub(super) fn clear_text(&mut self) {
         let exchange = (*self.exchange).clone();
         self.exchange = Arc::new(ModelExchange { prompt: "".into(), answer: None, ..exchange });

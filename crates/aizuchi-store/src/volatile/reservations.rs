@@ -2,13 +2,11 @@
 
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::context::BudgetUsage;
-use aizuchi_model::decision::{Price, Usage};
 use aizuchi_model::event::planned_call::{
     CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use jiff::Timestamp;
 
-use crate::figures::CallKind;
 use crate::volatile::VolatileState;
 use crate::volatile::spending::SpendingSum;
 
@@ -20,11 +18,7 @@ impl VolatileState {
             return admission;
         }
         self.reservations.insert(call.owner.token, call.clone());
-        let owner = &call.owner;
-        let author = call.counted_author();
-        let author =
-            author.filter(|user| !self.is_forgotten_since(&owner.workspace, user, owner.began));
-        if let Some(author) = author {
+        if let Some(author) = call.counted_author() {
             let key = (call.owner.workspace.clone(), author.clone());
             let calls = self.judge_calls.entry(key).or_default();
             calls.retain(|at| *at > now - JUDGE_CALL_WINDOW);
@@ -42,7 +36,6 @@ impl VolatileState {
         let used = SpendingSum::from_call(call.cost().tokens, micros, false);
         let channel = call.channel.clone().unwrap_or_else(|| ChannelId::new(""));
         self.record_spending(&call.workspace, &channel, call.at, used);
-        self.unclaimed_calls.push((CallKind::Trial, call.clone()));
     }
 
     /// Records the lapsed reservations of other claims as usage.
@@ -57,18 +50,6 @@ impl VolatileState {
             let used = SpendingSum::from_call(tokens, micros, call.owner.is_unsolicited);
             let channel = ChannelId::new(call.owner.channel_name());
             self.record_spending(&call.owner.workspace, &channel, call.until, used);
-            let lapsed = UnclaimedCall {
-                workspace: call.owner.workspace,
-                channel: call.owner.channel,
-                // The model is unknown.
-                model: "".into(),
-                calls: 1,
-                usage: Usage { input_tokens: tokens, is_estimated: true, ..Usage::default() },
-                price: micros.map(|micros| Price { micros }),
-                at: call.until,
-                reservation: None,
-            };
-            self.unclaimed_calls.push((CallKind::Unfinished, lapsed));
         }
     }
 

@@ -6,7 +6,7 @@ use aizuchi_model::chat::ConversationId;
 use aizuchi_model::chat::attachment::ReadAttachment;
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
+use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_model::event::completion::{
     Completion, CompletionContext, CoveredMessage, UnsentOutcome,
 };
@@ -115,30 +115,15 @@ impl VolatileState {
             newest_unseen = unseen.filter(|at| *at <= posted.at).max();
         }
         let completion_context = self.completion_context(claim, seen_revision);
-        let (result, wanted_calls) = (outcome.result, outcome.wanted_calls);
-        let (completion, answered) =
-            self.change_pending_state(conversation, now, |pending_state| {
-                let owed = pending_state.owed.clone();
-                let completion = pending_state.complete(claim, result, &completion_context, now);
-                (completion, pending_state.closed_since(&owed))
-            });
+        let completion = self.change_pending_state(conversation, now, |pending_state| {
+            pending_state.complete(claim, outcome.result, &completion_context, now)
+        });
         let completion = if is_stale { completion.without_text(claim) } else { completion };
         let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
-        self.settle_reported_consents(conversation, &answered, seen_revision);
-        let draft = completion.new_draft().cloned();
-        let is_said = completion_context.is_posted && completion.closed.is_some();
         let is_letter_stale = is_stale && completion.dead_letter.is_some();
         self.write_completion(claim, completion, seen_revision, now);
         if is_letter_stale {
             self.erase_dead_letters(|letter| letter.decision == Some(claim.decision));
-        }
-        if let Some(draft) = draft {
-            self.put_consents(claim, &draft, wanted_calls);
-        }
-        if let Event::Post(item) = &claim.event
-            && is_said
-        {
-            self.open_consents(item, now);
         }
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
@@ -175,7 +160,7 @@ impl VolatileState {
         for attempt in attempts {
             let mut attempt = attempt.superseded_unless(is_current);
             let exchange = attempt.exchange.take();
-            let record = exchange.map(|exchange| ExchangeRecord { at: attempt.at, exchange });
+            let record = exchange.map(|exchange| ExchangeRecord { exchange });
             decision.attempts.push(attempt);
             self.exchanges.entry(claim.decision).or_default().push(record);
         }
@@ -256,19 +241,17 @@ impl VolatileState {
         now: Timestamp,
     ) {
         let conversation = claim.event.conversation().clone();
-        match completion.proposal {
-            Some(proposal) => self.put_proposal(claim, completion.outbox_items, &proposal),
-            None => {
-                for item in completion.outbox_items {
-                    self.last_number = item.id.0;
-                    let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
-                    let record = OutboxRecord { item, is_posted: false, is_unsolicited };
-                    self.outbox.insert(record.item.id, record);
-                }
+        for item in completion.outbox_items {
+            self.last_number = item.id.0;
+            let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
+            let record = OutboxRecord { item, is_posted: false, is_unsolicited };
+            // What is proposed is never posted.
+            if completion.proposal.is_none() {
+                self.outbox.insert(record.item.id, record);
             }
         }
         if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
-            self.end_outbox_items(claim.decision, item, outcome);
+            self.end_outbox_items(item, outcome);
         }
         if let Some(letter) = completion.dead_letter {
             self.last_number += 1;
@@ -318,7 +301,7 @@ impl VolatileState {
         decision.gate = closed.gate;
         decision.judgment = closed.judgment.or(decision.judgment.take());
         decision.state_hash = closed.state_hash.or(decision.state_hash);
-        (decision.why, decision.is_expired) = (Some(closed.why), false);
+        decision.why = Some(closed.why);
         let record = self.conversations.entry(conversation.clone()).or_default();
         if let Some(state) = decision.state_hash {
             let is_silent = matches!(
@@ -344,30 +327,13 @@ impl VolatileState {
         }
     }
 
-    fn end_outbox_items(
-        &mut self,
-        decision: DecisionId,
-        item: &OutboxItem,
-        outcome: UnsentOutcome,
-    ) {
+    fn end_outbox_items(&mut self, item: &OutboxItem, outcome: UnsentOutcome) {
         match outcome {
             UnsentOutcome::Draft => {
                 self.outbox.entry(item.id).and_modify(|record| record.item.dispatched_at = None);
             }
-            UnsentOutcome::Superseded | UnsentOutcome::Dropped => {
+            UnsentOutcome::Superseded | UnsentOutcome::Dropped | UnsentOutcome::DeadLettered => {
                 self.outbox.retain(|_, record| record.item.first_in_draft != item.first_in_draft);
-            }
-            UnsentOutcome::DeadLettered => {
-                if !item.is_sending() {
-                    // The platform has refused it, so it was certainly not posted.
-                    self.end_outbox_items(decision, item, UnsentOutcome::Draft);
-                }
-                let of_draft = |_: &OutboxItemId, record: &mut OutboxRecord| {
-                    record.item.first_in_draft == item.first_in_draft
-                };
-                let parts = self.outbox.extract_if(.., of_draft).map(|(_, part)| part);
-                let unposted = parts.filter(|part| !part.is_posted).collect();
-                self.dead_parts.insert(decision, unposted);
             }
         }
     }

@@ -101,7 +101,7 @@ impl VolatileState {
             author_name: self.user_name(workspace, &record.message.author.id),
             visibility: record.visibility,
             is_deleted: record.is_deleted,
-            is_expired: record.is_expired,
+            is_expired: false,
             is_withheld: record.is_redacted,
             gate: record.gate,
             reactions: ReactionGroup::group(reactions),
