@@ -40,6 +40,19 @@ fn a_crate_depends_only_on_crates_above_it() {
 }
 
 #[test]
+fn the_files_that_the_architecture_names_exist() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let named = text.split('`').skip(1).step_by(2).filter_map(|it| it.split_once('/'));
+    let named: Vec<_> = named.filter(|(name, _)| name.starts_with("aizuchi-")).collect();
+    assert!(named.len() > 10, "only {} files are named", named.len());
+    for (name, path) in named {
+        let folder = root().join("crates").join(name);
+        let exists = folder.join("src").join(path).exists() || folder.join(path).exists();
+        assert!(exists, "there is no {path} in {name}");
+    }
+}
+
+#[test]
 fn each_crate_says_what_lives_there() {
     for (name, folder) in packages() {
         let lib = fs::read_to_string(folder.join("src/lib.rs")).unwrap();

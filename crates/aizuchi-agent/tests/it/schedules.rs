@@ -36,6 +36,8 @@ use crate::deciding::every_message_is_accounted_for;
 
 /// The maximum number of steps of a schedule until nothing is pending.
 const MOST_STEPS: usize = 500;
+/// What an asker writes this long before or after a mention may belong to it.
+const BESIDE_A_MENTION: SignedDuration = SignedDuration::from_mins(2);
 
 /// A random event.
 #[derive(Clone, Debug)]
@@ -573,7 +575,8 @@ impl Simulation {
         let mentions = self.log.lock().unwrap().mentions.clone();
         let rows = harness.decisions("garden").await;
         let transcript = harness.transcript().await;
-        for stored in harness.messages("garden").await {
+        let messages = harness.messages("garden").await;
+        for stored in &messages {
             let id = &stored.message.id;
             if !stored.message.is_human() || stored.is_deleted || stored.gate.is_some() {
                 continue;
@@ -583,10 +586,20 @@ impl Simulation {
                 let mut judgments = row.attempts.iter().filter(|call| &*call.verb == "judge");
                 judgments.any(|call| call.result != AttemptResult::Superseded)
             };
+            // What somebody says right beside their own mention is part of it.
+            let is_of_asker = || {
+                let mut mentions = messages.iter().filter(|it| mentions.contains(&it.message.id));
+                mentions.any(|mention| {
+                    let (mention, line) = (&mention.message, &stored.message);
+                    row.messages.contains(&mention.id)
+                        && mention.author == line.author
+                        && mention.at.duration_since(line.at).abs() <= BESIDE_A_MENTION
+                })
+            };
             let is_accounted_for = match row.gate {
                 Some(Gate::Command) => false,
                 Some(_) => true,
-                None if row.is_addressed => mentions.contains(id),
+                None if row.is_addressed => mentions.contains(id) || is_of_asker(),
                 None => is_judged(),
             };
             assert!(is_accounted_for, "{id} is lost: {row:#?}\n{transcript}");
