@@ -39,7 +39,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "pulldown_cmark",
         &[
             "aizuchi-model/outgoing", "aizuchi-model/split", "aizuchi-model/emphasis",
-            "aizuchi-slack", "aizuchi-discord", "aizuchi-web",
+            "aizuchi-model/table", "aizuchi-slack", "aizuchi-discord", "aizuchi-web",
         ],
     ),
     ("unicode_normalization", &["aizuchi-model/recall", "aizuchi-llm/prompt"]),
