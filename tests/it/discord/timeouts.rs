@@ -39,7 +39,7 @@ struct AdapterHarness {
 
 impl AdapterHarness {
     async fn on(harness: DiscordHarness) -> Self {
-        let store = TestStore::volatile();
+        let store = TestStore::sqlite().await;
         let settings = DiscordSettings {
             token: SecretString::from("dev-discord-token").into(),
             api_base: harness.api.clone(),

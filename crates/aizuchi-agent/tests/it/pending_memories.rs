@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
-use aizuchi_harness::test_store::{StoreKind, on_every_database};
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::memory::{MemoryScope, MemoryTerm};
 use aizuchi_store::pending_memories::PendingMemory;
@@ -60,10 +60,4 @@ async fn a_memory_whose_answers_are_unusable_waits_with_its_reason() {
         assert!(again.len() == 1 && again[0] > first[0], "{again:?}");
     })
     .await;
-}
-
-#[tokio::test]
-async fn the_volatile_store_makes_no_memories() {
-    let store = StoreKind::Volatile.open().await;
-    assert!(store.archive.pending_memories(&workspace(), 100).await.unwrap().is_empty());
 }

@@ -10,8 +10,10 @@ use crate::provider::chat::{
 };
 use crate::provider::tools::ToolTurn;
 
-/// The smallest budget for thinking that the API takes, and what is left of the limit for the answer.
+/// The smallest budget for thinking that the API takes.
 const MIN_BUDGET: u32 = 1024;
+/// What a budget leaves of the limit for the answer.
+const MIN_ANSWER_TOKENS: u32 = 256;
 
 pub fn body(request: &ChatRequest) -> Value {
     let params = &request.params;
@@ -83,7 +85,7 @@ fn thinking<'e>(
                 _ => 24_000,
             };
             // Thinking counts towards the limit, and a budget at or above the limit is refused.
-            let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET));
+            let budget = budget.min(max_tokens.saturating_sub(MIN_ANSWER_TOKENS));
             let thinking = json!({ "type": "enabled", "budget_tokens": budget });
             (Some(thinking).filter(|_| budget >= MIN_BUDGET), None)
         }
@@ -147,9 +149,9 @@ mod tests {
     fn a_budget_for_thinking_stays_below_the_limit() {
         for (effort, limit, expected) in [
             ("high", 100_000, Some(24_000)),
-            ("high", 2048, Some(1024)),
-            ("medium", 9000, Some(7976)),
-            ("low", 2047, None),
+            ("high", 2048, Some(1792)),
+            ("medium", 8200, Some(7944)),
+            ("low", 1279, None),
             ("low", 1, None),
         ] {
             let (thinking, _) = thinking("claude-opus-4-1", effort, limit);
