@@ -3,7 +3,7 @@
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
-use aizuchi_harness::test_store::{TestStore, on_every_store};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{Heard, Visibility};
 use aizuchi_model::decision::proposal::Proposal;
@@ -52,7 +52,7 @@ async fn an_answer_that_was_given_up_elsewhere_loses_its_text() {
 
 #[tokio::test]
 async fn a_proposal_elsewhere_loses_its_text() {
-    on_every_store(async |store| {
+    on_every_database(async |store| {
         let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
         let harness = harness_with_answer(store, rules).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
