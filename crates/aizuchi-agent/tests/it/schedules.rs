@@ -586,6 +586,8 @@ impl Simulation {
                 let mut judgments = row.attempts.iter().filter(|call| &*call.verb == "judge");
                 judgments.any(|call| call.result != AttemptResult::Superseded)
             };
+            // In a thread with an answer of the persona's, what follows is put to it.
+            let is_follow_up = stored.message.conversation.thread.is_some();
             // What somebody says right beside their own mention is part of it.
             let is_of_asker = || {
                 let mut mentions = messages.iter().filter(|it| mentions.contains(&it.message.id));
@@ -599,7 +601,7 @@ impl Simulation {
             let is_accounted_for = match row.gate {
                 Some(Gate::Command) => false,
                 Some(_) => true,
-                None if row.is_addressed => mentions.contains(id) || is_of_asker(),
+                None if row.is_addressed => mentions.contains(id) || is_of_asker() || is_follow_up,
                 None => is_judged(),
             };
             assert!(is_accounted_for, "{id} is lost: {row:#?}\n{transcript}");

@@ -118,11 +118,23 @@ pub enum TextKind {
     Command(&'static str),
 }
 
+impl Act {
+    /// The same without `forget me`, which only the databases keep.
+    fn without_forgetting(mut self) -> Self {
+        if let Self::Edit { kind, .. } | Self::Say(Saying { kind, .. }) = &mut self
+            && matches!(kind, TextKind::Command(command) if command.starts_with("forget"))
+        {
+            *kind = TextKind::Plain;
+        }
+        self
+    }
+}
+
 impl Plan {
     pub fn from_seed(seed: u64) -> Self {
         let mut random = Random::new(seed, "plan");
         let random = &mut random;
-        let store = if seed % 20 == 19 { StoreKind::Sqlite } else { StoreKind::Volatile };
+        let store = if seed % 10 == 9 { StoreKind::Sqlite } else { StoreKind::Volatile };
         let is_database = store == StoreKind::Sqlite;
         let is_calm = random.chance(0.15);
         let trouble = |random: &mut Random, most: f64| match is_calm {
@@ -155,7 +167,10 @@ impl Plan {
             post_trouble,
             store_trouble,
             typing: *random.pick(&[0, 0, 8, 30]),
-            acts: acts(random, is_calm, jumps),
+            acts: acts(random, is_calm, jumps)
+                .into_iter()
+                .map(|(at, act)| (at, if is_database { act } else { act.without_forgetting() }))
+                .collect(),
         }
     }
 
