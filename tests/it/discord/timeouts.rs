@@ -35,6 +35,8 @@ struct AdapterHarness {
     discord: Arc<DiscordPlatform>,
     inbox: Arc<Inbox>,
     _stop: DropGuard,
+    /// Its writer ends with it.
+    _store: TestStore,
 }
 
 impl AdapterHarness {
@@ -82,7 +84,7 @@ impl AdapterHarness {
         let stop = CancellationToken::new();
         let (running, stopping) = (discord.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
-        Self { harness, discord, inbox, _stop: stop.drop_guard() }
+        Self { harness, discord, inbox, _stop: stop.drop_guard(), _store: store }
     }
 
     fn is_heard(&self) -> bool {
