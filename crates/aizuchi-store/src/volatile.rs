@@ -50,12 +50,15 @@ use crate::volatile::search_index::SearchIndex;
 use crate::volatile::spending::{SpendingBucket, SpendingSum};
 use crate::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
+/// What is told of all that passes through the store.
+pub type Observer = Box<dyn Fn(Observed<'_>) + Send + Sync>;
+
 pub struct VolatileStore {
     state: Mutex<VolatileState>,
     revisions: watch::Sender<u64>,
     erasures: watch::Sender<u64>,
     /// Sees the steps of conversations pass, e.g. to record a replay.
-    pub observer: Option<Box<dyn Fn(Observed<'_>) + Send + Sync>>,
+    pub observer: Option<Observer>,
 }
 
 /// What passes between a store and its agent.
