@@ -56,7 +56,7 @@ pub struct ImportArgs {
     /// the configured Slack token, or the local room if no platform is configured.
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
-    /// The user id of the bot, like U0123456789. If omitted: the id in myao2's database.
+    /// The user id of the bot, like U0123456789. If omitted: the id in myao2's database, or for an export the persona that the database knows.
     #[arg(long, value_name = "USER")]
     bot: Option<String>,
     /// Make every memo known in every channel, as in myao2. Otherwise, a memo stays in the channel where it was made.

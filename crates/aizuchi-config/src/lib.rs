@@ -1,4 +1,5 @@
-//! The config file: read and validated once at start, with errors that name the line.
+//! The config file: read and validated once at start, with errors that name the line. And the models that it names: built,
+//! found on this machine, and replaced while the program runs. It decides nothing and starts nothing else.
 
 pub mod secret;
 pub mod schema;

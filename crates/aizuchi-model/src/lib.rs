@@ -1,8 +1,9 @@
 //! The data of a companion in a chat, and the rules on it: what was heard, what is remembered, when it may speak, what a
 //! step of a conversation leads to, and every text that people read.
 //!
-//! Nothing here waits, reads or writes: no store, no model, no platform. A module may name only modules above it;
-//! `tests/it/tidy.rs` of the program enforces that.
+//! No store, no model and no platform lives here. Only `clock`, which lends time and chance, and `input_file`, which opens
+//! what an operator names, touch the world. A module may name only modules above it; `tests/it/tidy.rs` of the program
+//! enforces that.
 
 #[macro_use]
 pub mod number_id;
