@@ -405,7 +405,7 @@ const JAPANESE = {
   details: "詳しく",
 
   channel_settings: "#{channel} での {persona} の参加のしかた",
-  channel_settings_button: "{state}。ここでのミュート、使用量、コンソールへのリンク",
+  channel_settings_button: "{state}。{persona} のミュート、使用量、コンソールへのリンク",
   mode_companion: "会話の合間に話す",
   mode_facilitator: "話し合いを手伝う",
   mode_mention_only: "メンションのみ",
