@@ -81,7 +81,7 @@ impl Agent {
     /// Returns the outcome of a job that did not complete.
     pub fn retry_memory_later(&self) -> MemoryJobOutcome {
         let settings = &self.settings.memory;
-        let next_due = self.now() + settings.interval;
+        let next_due = self.clock.now() + settings.interval;
         MemoryJobOutcome {
             attempts: Vec::new(),
             result: MemoryJobResult::Retry(RetryTiming::NextInterval),
