@@ -187,19 +187,19 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     another bot                0        0       0        0         0        0
     channel off                0        0       0        0         0        0
     fewer than 3 lines         0        0       0        0         0        0
-    ending                     1     2543       1     3439         1     1597
-    new talk, no               3     9028       1     3439         2     4843
-    conflict, no               3     9028       1     3439         2     4867
-    new talk, yes              3     9028       1     3439         2     4843  reply
+    ending                     1     2543       1     3487         1     1597
+    new talk, no               3     9028       1     3487         2     4891
+    conflict, no               3     9028       1     3487         2     4915
+    new talk, yes              3     9028       1     3487         2     4891  reply
     within 10 minutes          1     2543       0        0         0        0
-    same, unchanged            3     5587       1     3924         2     5292
-    same, changed, no          5    12272       1     3924         2     5292
-    same, changed, yes         5    12272       1     3924         2     5292  reply
-    different, no              4    10858       1     3924         2     5292
-    different, yes             4    10858       1     3924         2     5292  reply
-    an hour later, no          5    12272       1     3924         2     5292
+    same, unchanged            3     5587       1     3972         2     5340
+    same, changed, no          5    12272       1     3972         2     5340
+    same, changed, yes         5    12272       1     3972         2     5340  reply
+    different, no              4    10858       1     3972         2     5340
+    different, yes             4    10858       1     3972         2     5340  reply
+    an hour later, no          5    12272       1     3972         2     5340
     mention                    0        0       0        0         0        0  reply
-    mention after talk         3     9028       1     3406         2     4778  reply
+    mention after talk         3     9028       1     3454         2     4826  reply
     ");
 }
 
