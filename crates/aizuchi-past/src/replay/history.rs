@@ -1,8 +1,8 @@
 //! Recorded chat: messages, grouped by channel (`room` in JSON Lines).
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::fmt::Debug;
+mod rows_builder;
+
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,8 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::replay::export_lines::LineKind;
-use crate::replay::json_lines::read_lines;
-use crate::replay::rows::builder::{RowSource, RowsBuilder};
-use crate::replay::rows::{ChannelRows, MessageRow, epoch_seconds};
+use crate::replay::history::rows_builder::RowsBuilder;
+use crate::replay::rows::{ChannelRows, IdHash, MessageRow, epoch_seconds};
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,173 +85,106 @@ impl RecordedMessage {
         lacks_key.then_some("its room or its id is empty")
     }
 
-    /// Returns the data that the row of a message is made from. `place` is where the message can be read.
-    pub fn row_source(&self, place: u64) -> RowSource<'_> {
-        RowSource {
-            place,
-            thread: self.thread.as_deref(),
-            id: &self.id,
-            ts: self.ts,
-            author: &self.author,
-            name: self.name.as_deref(),
-            text: &self.text,
-            reply_to: &self.reply_to,
-            bot: self.bot,
-            opener: self.opener,
-        }
-    }
-
     /// Returns the time to the millisecond. Only messages without a [`Self::problem`] are kept.
     pub fn at(&self) -> Timestamp {
         epoch_seconds(self.ts)
     }
 }
 
-/// One channel: a row for each message, and access to the messages.
+/// One channel: a row for each message, and the messages.
 #[derive(Clone, Debug)]
 pub struct RecordedChannel {
     pub name: String,
     pub rows: ChannelRows,
-    pub messages: Arc<dyn MessageReads>,
+    /// The encoded messages, which take a third of the memory of those that they are read as. Rows say where each is.
+    bytes: Arc<Vec<u8>>,
     /// Whether any message of the recording, here or in another channel, is annotated as the beginning of a
     /// conversation. If so, `reply_to` is annotated as well; otherwise it comes from the platform.
     pub is_annotated: bool,
 }
 
-/// A line of the file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadLine {
-    /// Counted from 1.
-    pub number: usize,
-    pub problem: String,
+/// Reads the full messages of a channel.
+pub type MessageReader<'a> = &'a RecordedChannel;
+
+/// A message as it is kept: without its channel and its time, which its row has.
+type EncodedMessage<M, N, R> = (N, M, M, N, M, R, bool, bool);
+
+/// Collects the messages of a channel, in the order of the input.
+pub struct ChannelBuilder {
+    name: String,
+    rows: RowsBuilder,
+    bytes: Vec<u8>,
+    /// The later texts of messages. `None` if a message was deleted.
+    changes: HashMap<IdHash, Option<String>>,
 }
 
-/// Reads the messages of a channel, on disk or in memory.
-pub trait MessageReads: Debug + Send + Sync {
-    /// Reads the message at a place. `piece` caches the last read from disk, which often contains the next message,
-    /// too.
-    fn message(&self, place: u64, piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage>;
-}
-
-/// A piece of a file.
-#[derive(Debug, Default)]
-pub struct ReadPiece {
-    /// The offset of the piece in the file.
-    pub begin: u64,
-    pub bytes: Vec<u8>,
-}
-
-/// Messages in memory. The place of a message is its index.
-#[derive(Debug)]
-struct MessagesInMemory(Vec<RecordedMessage>);
-
-impl MessageReads for MessagesInMemory {
-    fn message(&self, place: u64, _piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage> {
-        self.0.get(place as usize).cloned().context("a message is not there")
-    }
-}
-
-/// Reads the full messages of a channel, one after another.
-pub struct MessageReader<'a> {
-    channel: &'a RecordedChannel,
-    piece: ReadPiece,
-}
-
-impl MessageReader<'_> {
-    pub fn read(&mut self, row: &MessageRow) -> anyhow::Result<RecordedMessage> {
-        self.channel.messages.message(row.place(), &mut self.piece)
-    }
-}
-
-/// The channels in the order in which they first appear, and the lines that were skipped.
-#[derive(Clone, Debug, Default)]
-pub struct History {
-    pub channels: Vec<RecordedChannel>,
-    pub bad_lines: Vec<BadLine>,
-}
-
-/// Recorded channels, which are read one at a time.
-pub trait ChannelSource: Sync {
-    fn channel_count(&self) -> usize;
-
-    /// Returns the channel at an index.
-    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>>;
-}
-
-impl ChannelSource for History {
-    fn channel_count(&self) -> usize {
-        self.channels.len()
+impl ChannelBuilder {
+    pub fn new(name: String) -> Self {
+        let (rows, bytes, changes) = (RowsBuilder::default(), Vec::new(), HashMap::new());
+        Self { name, rows, bytes, changes }
     }
 
-    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
-        Ok(Cow::Borrowed(&self.channels[index]))
+    /// Adds a message. Returns false if one with this id came before.
+    pub fn add(&mut self, message: &RecordedMessage) -> anyhow::Result<bool> {
+        if !self.rows.add(message, self.bytes.len() as u64) {
+            return Ok(false);
+        }
+        let RecordedMessage { thread, id, author, name, text, reply_to, bot, opener, .. } = message;
+        let encoded: EncodedMessage<&str, Option<&str>, &[String]> =
+            (thread.as_deref(), id, author, name.as_deref(), text, reply_to, *bot, *opener);
+        serde_json::to_writer(&mut self.bytes, &encoded)?;
+        Ok(true)
     }
-}
 
-impl History {
-    /// Reads a file of JSON Lines, plain or gzipped, into memory.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let history = Self::read(open_text(path)?);
-        history.with_context(|| format!("cannot read {}", path.display()))
+    /// Changes the text of a message, wherever it is in the input, or deletes the message. The last change counts.
+    pub fn change(&mut self, id: &str, text: Option<String>) {
+        self.changes.insert(IdHash::new(id), text);
     }
 
-    /// Reads JSON Lines into memory.
-    pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
-        let mut channels: Vec<(String, Vec<RecordedMessage>)> = Vec::new();
-        let (mut bad_lines, mut is_annotated) = (Vec::new(), false);
-        let mut channel_indexes: HashMap<String, usize> = HashMap::new();
-        let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
-        read_lines(&mut input, &mut |number, line| {
-            let number = number as usize;
-            if line.as_ref().is_ok_and(|line| LineKind::from_line(line) != LineKind::Message) {
-                return Ok(());
+    pub fn finish(mut self, is_annotated: bool) -> anyhow::Result<RecordedChannel> {
+        self.bytes.shrink_to_fit();
+        let (rows, bytes) = (self.rows.finish(), Arc::new(self.bytes));
+        let channel = RecordedChannel { name: self.name, rows, bytes, is_annotated };
+        if self.changes.is_empty() {
+            return Ok(channel);
+        }
+        let mut rows: Vec<MessageRow> = channel.rows.all().collect();
+        rows.sort_by_key(MessageRow::place);
+        let mut changed = Self::new(channel.name.clone());
+        for row in rows {
+            let message = channel.read(&row)?;
+            match self.changes.remove(&row.id) {
+                Some(None) => {}
+                Some(Some(text)) => _ = changed.add(&RecordedMessage { text, ..message })?,
+                None => _ = changed.add(&message)?,
             }
-            let message = match line.and_then(RecordedMessage::parse) {
-                Ok(message) => message,
-                Err(problem) => {
-                    bad_lines.push(BadLine { number, problem });
-                    return Ok(());
-                }
-            };
-            is_annotated |= message.opener;
-            let index = *channel_indexes.entry(message.channel.clone()).or_insert_with(|| {
-                channels.push((message.channel.clone(), Vec::new()));
-                channels.len() - 1
-            });
-            match seen_ids.insert((index, message.id.clone())) {
-                true => channels[index].1.push(message),
-                false => {
-                    bad_lines.push(BadLine { number, problem: DUPLICATE_PROBLEM.to_owned() });
-                }
-            }
-            Ok(())
-        })?;
-        let channels = channels.into_iter().map(|(name, messages)| RecordedChannel {
-            is_annotated,
-            ..RecordedChannel::from_messages(name, messages)
-        });
-        Ok(Self { channels: channels.collect(), bad_lines })
-    }
-
-    pub fn messages(&self) -> usize {
-        self.channels.iter().map(|channel| channel.rows.len()).sum()
+        }
+        changed.finish(is_annotated)
     }
 }
 
 impl RecordedChannel {
-    /// Creates a channel from messages in memory, sorted by time. Messages with the same time keep their order. It is
-    /// not annotated.
+    /// Creates a channel from messages, sorted by time. Messages with the same time keep their order. It is not
+    /// annotated.
     pub fn from_messages(name: String, messages: Vec<RecordedMessage>) -> Self {
-        let mut rows = RowsBuilder::default();
-        for (place, message) in messages.iter().enumerate() {
-            rows.add(&message.row_source(place as u64));
-        }
-        let messages = Arc::new(MessagesInMemory(messages));
-        Self { name, rows: rows.finish(), messages, is_annotated: false }
+        let mut builder = ChannelBuilder::new(name);
+        messages.iter().try_for_each(|message| builder.add(message).map(drop)).expect(ENCODED);
+        builder.finish(false).expect(ENCODED)
     }
 
     pub fn reader(&self) -> MessageReader<'_> {
-        MessageReader { channel: self, piece: ReadPiece::default() }
+        self
+    }
+
+    /// Reads the full message of a row.
+    pub fn read(&self, row: &MessageRow) -> anyhow::Result<RecordedMessage> {
+        let bytes = self.bytes.get(row.place() as usize..).unwrap_or_default();
+        let mut encoded = serde_json::Deserializer::from_slice(bytes);
+        let (thread, id, author, name, text, reply_to, bot, opener) =
+            EncodedMessage::<String, Option<String>, Vec<String>>::deserialize(&mut encoded)
+                .context("cannot read a message again")?;
+        let (channel, ts) = (self.name.clone(), row.ts);
+        Ok(RecordedMessage { channel, thread, id, ts, author, name, text, reply_to, bot, opener })
     }
 
     /// Passes on the full messages, by time.
@@ -261,19 +192,16 @@ impl RecordedChannel {
         &self,
         take: &mut dyn FnMut(RecordedMessage) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut reader = self.reader();
-        self.rows.all().try_for_each(|row| take(reader.read(&row)?))
+        self.rows.all().try_for_each(|row| take(self.read(&row)?))
     }
 
     /// Returns the channel with only the messages whose times `takes` accepts.
     pub fn within(&self, takes: impl Fn(Timestamp) -> bool) -> anyhow::Result<Self> {
-        let mut reader = self.reader();
         let mut rows = RowsBuilder::default();
         for row in self.rows.all().filter(|row| takes(row.at())) {
-            rows.add(&reader.read(&row)?.row_source(row.place()));
+            rows.add(&self.read(&row)?, row.place());
         }
-        let (name, messages) = (self.name.clone(), Arc::clone(&self.messages));
-        Ok(Self { name, rows: rows.finish(), messages, is_annotated: self.is_annotated })
+        Ok(Self { rows: rows.finish(), ..self.clone() })
     }
 }
 
@@ -282,14 +210,13 @@ pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     input_file::open_stream(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Why a message is left out if its channel already has one with its id.
-pub const DUPLICATE_PROBLEM: &str = "a message with this id came before";
+const ENCODED: &str = "texts and numbers can be encoded";
 
 /// The year 9000. Adding a wait to a time before it cannot overflow a timestamp.
 pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
 
 /// Deserializes `null` as the default.
-pub fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
@@ -317,52 +244,5 @@ pub fn describe_json_error(error: &serde_json::Error) -> String {
         | serde_json::error::Category::Io => {
             format!("it is not a JSON object, at column {}", error.column())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bad_lines_are_named_and_skipped() {
-        let text = concat!(
-            "\u{feff}",
-            r#"{"room":"a","id":"2","ts":2.5,"author":"u","text":"second","reply_to":null,"bot":null}"#,
-            "\n\n",
-            "nonsense\n",
-            r#"{"room":"a","id":"1","ts":1.25,"author":"u","text":"first","bot":false}"#,
-            "\n",
-            r#"{"room":"a","id":"3","author":"u","text":"secret"}"#,
-            "\n",
-            r#"{"room":"a","id":"4","ts":"soon","author":"u","text":"secret"}"#,
-            "\n",
-            r#"{"room":"a","id":"2","ts":9,"author":"u","text":"again"}"#,
-            "\n",
-            r#"{"room":"b","id":"5","ts":1e300,"author":"u","text":"never"}"#,
-            "\n",
-            r#"{"room":"b","id":"6","ts":"missing field secret","author":"u","text":"never"}"#,
-        );
-        let history = History::read(text.as_bytes()).unwrap();
-        let mut ids = Vec::new();
-        let read = history.channels[0].each_message(&mut |message| {
-            ids.push(message.id);
-            Ok(())
-        });
-        read.unwrap();
-        assert_eq!(ids, ["1", "2"]);
-        let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
-        assert_eq!(numbers, [3, 5, 6, 7, 8, 9]);
-        assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
-        assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
-        assert_eq!(history.channels[0].rows.first().unwrap().at().as_millisecond(), 1250);
-    }
-
-    #[test]
-    fn truncated_gzip_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("history.gz");
-        std::fs::write(&file, [0x1f, 0x8b, 8, 0, 0]).unwrap();
-        assert!(History::open(&file).is_err());
     }
 }

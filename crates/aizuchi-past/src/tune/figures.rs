@@ -83,7 +83,7 @@ pub fn day_of(at: Timestamp) -> UtcDay {
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let rows = &channel.rows;
     let questions = unanswered_questions(channel);
-    let posts = by_thread(&record.all_posts, |post| post.thread);
+    let posts = by_thread(&record.posts, |post| post.thread);
     for call in record.calls.iter() {
         on_day(days, call.at).calls += 1;
     }

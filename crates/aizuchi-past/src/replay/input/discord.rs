@@ -131,7 +131,7 @@ pub fn read_file(
     channel_name: &dyn Fn(&ExportChannel) -> String,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}message "));
+    writer.begin_file(format!("{label}message "));
     let mut reader = FileReader {
         head: HeadReader::default(),
         channel_name,

@@ -87,7 +87,7 @@ fn read_json_lines(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(label.to_owned());
+    writer.begin_file(label.to_owned());
     read_lines(input, &mut |number, line| {
         match line.as_ref().map_or(LineKind::Message, |line| LineKind::from_line(line)) {
             LineKind::Message => {}

@@ -20,7 +20,7 @@ pub fn read(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}event "));
+    writer.begin_file(format!("{label}event "));
     let mut reader = RoomReader { room: String::new(), names: HashMap::new(), writer };
     let end = read_document(input, &mut reader);
     writer.end_document(end)
@@ -76,7 +76,8 @@ impl ExportReader for RoomReader<'_, '_> {
         let related = str_at(relation, "event_id");
         if str_at(relation, "rel_type") == "m.replace" {
             let text = self.text(&content["m.new_content"]);
-            return self.writer.spool.add_edit(number, &self.room, related, &text);
+            self.writer.channel(&self.room).change(related, Some(text));
+            return Ok(());
         }
         let text = self.text(content);
         if text.trim().is_empty() || is_undecrypted(content) {

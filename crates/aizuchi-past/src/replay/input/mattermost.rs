@@ -21,7 +21,7 @@ pub fn read(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}line "));
+    writer.begin_file(format!("{label}line "));
     let mut reader = BulkReader { channels: HashMap::new(), users: HashMap::new(), writer };
     read_lines(input, &mut |number, line| reader.line(number, line))
 }

@@ -14,7 +14,6 @@ use aizuchi_store::volatile::Observed;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
 use crate::replay::rows::IdHash;
-use crate::replay::timing::UnsolicitedPost;
 
 /// Records claims, contexts and outcomes.
 pub(super) struct StoreRecorder {
@@ -31,7 +30,7 @@ impl StoreRecorder {
             Observed::Read(conversation, context) => {
                 context.talk = SharedStructure::cached_in(self.talks.clone());
                 let newest = context.target_messages().last().map(|message| message.id.clone());
-                self.recorder.lock().considered.insert(conversation, newest);
+                self.recorder.lock().notes(conversation).considered = newest;
             }
             Observed::Completing(claim, outcome) => {
                 self.record(claim, outcome);
@@ -43,12 +42,9 @@ impl StoreRecorder {
     fn record_claims(&self, claims: &[Claim]) {
         let mut record = self.recorder.lock();
         for claim in claims {
-            let conversation = claim.event.conversation();
-            record.decisions.insert(conversation, claim.decision);
-            match claim.second_looks {
-                0 => record.second_looks.remove(conversation),
-                _ => record.second_looks.insert(conversation),
-            }
+            let notes = record.notes(claim.event.conversation());
+            notes.decision = Some(claim.decision);
+            notes.is_second_look = claim.second_looks > 0;
         }
     }
 
@@ -73,9 +69,14 @@ impl StoreRecorder {
         if kind == ReplayEventKind::Speak {
             let (at, heard_rows) = (record.now, record.heard_rows);
             let is_second_look = claim.second_looks > 0;
-            record.all_posts.push(PostRecord { at, thread, heard_rows, is_second_look });
+            let about = match &claim.event {
+                Event::Post(item) if !claim.is_owed && item.id == item.first_in_draft => {
+                    item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()))
+                }
+                Event::Post(_) | Event::Judge(_) | Event::Reply(_) => None,
+            };
+            record.posts.push(PostRecord { at, thread, heard_rows, is_second_look, about });
         }
-        record.reacted += usize::from(kind == ReplayEventKind::React);
         let mut event = record.event(kind, conversation);
         if let StepResult::Silent(closing) = &outcome.result {
             event.gate = closing.gate.map(|gate| gate.name());
@@ -83,14 +84,6 @@ impl StoreRecorder {
         if let Event::Post(item) = &claim.event {
             let owed = || item.metadata.owed.last().map(Owed::stored_id);
             event.about = item.metadata.about.clone().or_else(owed);
-        }
-        if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
-            && !claim.is_owed
-            && item.id == item.first_in_draft
-        {
-            let about = item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()));
-            let at = record.now;
-            record.unsolicited_posts.push(UnsolicitedPost { at, thread, about });
         }
         record.write(&event);
     }
