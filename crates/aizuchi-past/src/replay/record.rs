@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::flow::{Claim, Outcome};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -178,7 +178,7 @@ impl Record {
 
     /// Records the decision of a step, for a report.
     pub fn add_moment(&mut self, claim: &Claim, outcome: &Outcome) {
-        let newest = self.notes(claim.event.conversation()).considered.clone();
+        let newest = self.notes(claim.work.conversation()).considered.clone();
         if let Some(moments) = &mut self.moments {
             moments.add_outcome(claim, outcome, self.now, newest);
         }
