@@ -183,7 +183,7 @@ impl EvalArgs {
     fn collected_answers(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
         let Some(file) = &self.answers else { return Ok(None) };
         let file_name = file.display().to_string();
-        let answers = answers::read(&file_name, &read_file(file)?, ids)?;
+        let answers = answers::read(&file_name, read_file(file)?, ids)?;
         Ok(Some((file_name, answers)))
     }
 

@@ -257,7 +257,7 @@ fn answers_must_match_the_cases() {
         (all[..5].to_vec(), "answers.jsonl has no answer for \"b3\""),
         (
             [&all[..], &[answer("a2")]].concat(),
-            "answers.jsonl:7: the case \"a2\" is answered twice",
+            "answers.jsonl:7: an answer with this id came before",
         ),
         ([&all[..], &[answer("c\n1")]].concat(), "answers.jsonl:7: there is no case \"c 1\""),
         (vec![json!({ "id": "a1" })], "answers.jsonl:1: the field `answer` is missing"),

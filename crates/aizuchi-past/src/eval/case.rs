@@ -105,7 +105,7 @@ impl fmt::Display for FileLocation {
 }
 
 /// Returns the non-empty lines of a file, each with its number.
-pub fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     // Some programs write a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let numbered = text.split(|byte| *byte == b'\n').enumerate();

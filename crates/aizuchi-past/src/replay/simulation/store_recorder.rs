@@ -62,10 +62,10 @@ impl StoreRecorder {
         {
             call.is_superseded = true;
         }
-        record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
         let Some(kind) = event_kind(&outcome.result, &claim.work) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
+        record.failed += usize::from(kind == ReplayEventKind::Failed);
         if kind == ReplayEventKind::Speak {
             let (at, heard_rows) = (record.now, record.heard_rows);
             let is_second_look = claim.second_looks > 0;
@@ -86,25 +86,6 @@ impl StoreRecorder {
             event.about = item.metadata.about.clone().or_else(owed);
         }
         record.write(&event);
-    }
-}
-
-fn is_failure(result: &StepResult) -> bool {
-    match result {
-        StepResult::Silent(closing) => closing.ended == DecisionResult::Failed,
-        StepResult::Failed { .. } => true,
-        StepResult::Join { .. }
-        | StepResult::React { .. }
-        | StepResult::Drafted { .. }
-        | StepResult::Proposed(_)
-        | StepResult::Posted(_)
-        | StepResult::Withdrawn { .. }
-        | StepResult::LookAgain { .. }
-        | StepResult::Redraft { .. }
-        | StepResult::Retry { .. }
-        | StepResult::Deferred { .. }
-        | StepResult::RetryUnsent { .. }
-        | StepResult::Superseded => false,
     }
 }
 
