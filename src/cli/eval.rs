@@ -10,13 +10,13 @@ use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
-use aizuchi_past::answer::Answer;
+use aizuchi_past::answer::MindAnswer;
 use aizuchi_past::eval::calls::{CallReport, EvalCall};
 use aizuchi_past::eval::case::{self, read_file};
 use aizuchi_past::eval::decide::context::is_owed;
 use aizuchi_past::eval::decide::report::DecisionReport;
 use aizuchi_past::eval::decide::{ItemAnswer, item};
-use aizuchi_past::eval::prompts::{EvalPrompts, Reading, ask_all};
+use aizuchi_past::eval::prompts::{AnswerReading, EvalPrompts, ask_all};
 use aizuchi_past::eval::report::StateReport;
 use aizuchi_past::eval::table::tables;
 use aizuchi_past::eval::{StateAnswer, answers, baseline, decide};
@@ -68,7 +68,7 @@ struct Evaluated<T> {
     persona: String,
     /// The name of the mind, or of the file with its answers.
     name: String,
-    answers: Vec<Answer<T>>,
+    answers: Vec<MindAnswer<T>>,
     /// `None` where nothing is paid.
     calls: Option<CallReport>,
 }
@@ -99,7 +99,7 @@ impl EvalArgs {
         let items = item::open(&self.cases)?;
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
         let rules = decide::eval_rules(config);
-        let reading = Reading {
+        let reading = AnswerReading {
             known: &|prompt| is_owed(&prompt.context).then(|| ItemAnswer::without_confidence(true)),
             read: &|answer, prompt| ItemAnswer::from_answer(answer, prompt, &rules),
         };
@@ -126,7 +126,7 @@ impl EvalArgs {
         let cases = case::open(&self.cases)?;
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();
         let reading =
-            Reading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
+            AnswerReading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
         let resolved = &config.minds.state;
         let prompts =
             |builder: &EvalPrompts| cases.iter().map(|case| builder.state(case)).collect();
@@ -153,7 +153,7 @@ impl EvalArgs {
         resolved: &ResolvedMind,
         ids: &[&str],
         prompts: &dyn Fn(&EvalPrompts) -> Vec<Prompt>,
-        reading: &Reading<'_, T>,
+        reading: &AnswerReading<'_, T>,
     ) -> anyhow::Result<Option<Evaluated<T>>> {
         let mind = configured_models::build_mind(resolved, &config.persona(), &Clock::system())?;
         let prompts = prompts(&EvalPrompts::new(config, &mind.persona)?);
@@ -241,8 +241,8 @@ fn call_report(calls: &[EvalCall], config: &Config, mind: &ResolvedMind) -> Opti
     Some(CallReport::new(calls, |usage| prices.cost(&id, usage)))
 }
 
-fn exit_code<T>(answers: &[Answer<T>]) -> ExitCode {
-    let has_failed = answers.iter().any(|answer| matches!(answer, Answer::Unknown(_)));
+fn exit_code<T>(answers: &[MindAnswer<T>]) -> ExitCode {
+    let has_failed = answers.iter().any(|answer| matches!(answer, MindAnswer::Unknown(_)));
     if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 

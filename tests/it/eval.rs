@@ -19,7 +19,7 @@ use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case::{self, Case, pairs};
 use aizuchi_past::eval::decide::context::item_context;
 use aizuchi_past::eval::decide::item;
-use aizuchi_past::eval::prompts::{EvalPrompts, Reading, ask_all};
+use aizuchi_past::eval::prompts::{AnswerReading, EvalPrompts, ask_all};
 use aizuchi_past::eval::score::StateScore;
 use aizuchi_past::eval::{StateAnswer, baseline};
 use async_trait::async_trait;
@@ -416,7 +416,8 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
     let progress = || {
         answered.fetch_add(1, Ordering::SeqCst);
     };
-    let reading = Reading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
+    let reading =
+        AnswerReading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
     let calls = ask_all(&mind, &prompts, &reading, (timeout, &clock), &progress);
     // Time advances once only the hanging call is left.
     let time = async {

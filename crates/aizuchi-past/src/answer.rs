@@ -10,7 +10,7 @@ use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::replay::judge::model::ModelJudge;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer<T> {
+pub enum MindAnswer<T> {
     Known(T),
     /// The answer cannot be parsed, for this reason.
     Unreadable(String),
@@ -18,7 +18,7 @@ pub enum Answer<T> {
     Unknown(String),
 }
 
-impl<T> Answer<T> {
+impl<T> MindAnswer<T> {
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(known) => Some(known),
@@ -32,18 +32,18 @@ pub async fn ask_judge(
     judge: &ModelJudge,
     prompt: &Prompt,
     secrets: &SecretScanner,
-) -> Answer<Judgment> {
+) -> MindAnswer<Judgment> {
     let response = match judge.answer(prompt).await {
         Ok(response) => response,
-        Err(error) => return Answer::Unknown(error.to_string()),
+        Err(error) => return MindAnswer::Unknown(error.to_string()),
     };
     match parse_judgment(&response.text, prompt) {
         Ok(judgment) => {
             let (known, language) = (KnownUrls::default(), prompt.persona.language);
             let (reason, blocks) = (&judgment.reason, CodeBlocks::LoseUrls);
             let reason = outgoing::screen(reason, &known, blocks, secrets, language);
-            Answer::Known(Judgment { reason, ..judgment })
+            MindAnswer::Known(Judgment { reason, ..judgment })
         }
-        Err(why) => Answer::Unreadable(why),
+        Err(why) => MindAnswer::Unreadable(why),
     }
 }

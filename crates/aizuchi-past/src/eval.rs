@@ -13,10 +13,10 @@ pub mod prompts;
 
 use aizuchi_model::context::state::ConversationState;
 
-use crate::answer::Answer;
+use crate::answer::MindAnswer;
 
 /// The state that an answer names. One that names none, or several, is unreadable.
-pub type StateAnswer = Answer<ConversationState>;
+pub type StateAnswer = MindAnswer<ConversationState>;
 
 impl StateAnswer {
     pub fn from_answer(answer: &str) -> Self {

@@ -8,12 +8,12 @@ pub const UNKNOWN: &str = "–";
 /// The number of misses that are listed.
 const MAX_LISTED_MISSES: usize = 20;
 
-pub struct Comparison<'a, T> {
+pub struct FigureTable<'a, T> {
     compared: Vec<&'a T>,
     table: Table,
 }
 
-impl<'a, T> Comparison<'a, T> {
+impl<'a, T> FigureTable<'a, T> {
     pub fn new(compared: Vec<&'a T>, name: impl Fn(&T) -> &str) -> Self {
         let names = compared.iter().map(|one| name(one).to_owned()).collect();
         Self { table: table("", names), compared }

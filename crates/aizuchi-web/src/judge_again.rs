@@ -8,7 +8,7 @@ use aizuchi_model::decision::{Decision, DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
-use aizuchi_past::answer::Answer;
+use aizuchi_past::answer::MindAnswer;
 use aizuchi_past::past_moment::{Unjudgeable, recorded_call};
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
 use aizuchi_past::replay::judge::model::{CallCounts, ShadowModel};
@@ -39,7 +39,7 @@ pub struct RejudgeTarget {
 
 /// The result of asking again, or an estimate of its cost.
 pub struct RejudgeResult {
-    pub rejudged: Answer<Judgment>,
+    pub rejudged: MindAnswer<Judgment>,
     pub counts: CallCounts,
     pub model: ShadowModel,
     /// The budget limit that blocked the call, if one did.
@@ -122,16 +122,16 @@ impl RejudgeResult {
     /// Returns why there is no verdict, if the judge was asked and there is none.
     pub fn problem(&self, language: Language) -> Option<String> {
         match (&self.rejudged, self.limit) {
-            (Answer::Known(_), _) => None,
+            (MindAnswer::Known(_), _) => None,
             (_, Some(limit)) => {
                 let why = texts::judging::limit_reason(language, limit);
                 Some(texts::shadow::over_budget(language, &why))
             }
-            (Answer::Unreadable(why), None) => Some(texts::shadow::unreadable(language, why)),
-            (Answer::Unknown(_), None) if self.counts.is_cap_reached => {
+            (MindAnswer::Unreadable(why), None) => Some(texts::shadow::unreadable(language, why)),
+            (MindAnswer::Unknown(_), None) if self.counts.is_cap_reached => {
                 Some(texts::shadow::cap_reached(language).to_owned())
             }
-            (Answer::Unknown(_), None) => Some(texts::shadow::unanswered(language).to_owned()),
+            (MindAnswer::Unknown(_), None) => Some(texts::shadow::unanswered(language).to_owned()),
         }
     }
 
@@ -142,10 +142,12 @@ impl RejudgeResult {
     /// Returns the refusal for a program that ordered the call, if the call itself is the problem.
     fn refusal(&self) -> Option<Refusal> {
         match (&self.rejudged, self.limit) {
-            (Answer::Known(_) | Answer::Unreadable(_), _) => None,
-            (Answer::Unknown(_), Some(limit)) => Some(Refusal::OverBudget(limit)),
-            (Answer::Unknown(_), None) if self.counts.is_cap_reached => Some(Refusal::CapReached),
-            (Answer::Unknown(_), None) => Some(Refusal::ModelUnanswered),
+            (MindAnswer::Known(_) | MindAnswer::Unreadable(_), _) => None,
+            (MindAnswer::Unknown(_), Some(limit)) => Some(Refusal::OverBudget(limit)),
+            (MindAnswer::Unknown(_), None) if self.counts.is_cap_reached => {
+                Some(Refusal::CapReached)
+            }
+            (MindAnswer::Unknown(_), None) => Some(Refusal::ModelUnanswered),
         }
     }
 }
@@ -230,8 +232,8 @@ impl JudgedAgainAnswer {
             asked: false,
             problem: None,
             judged: match asked.rejudged {
-                Answer::Known(judgment) => Some(judgment),
-                Answer::Unreadable(_) | Answer::Unknown(_) => None,
+                MindAnswer::Known(judgment) => Some(judgment),
+                MindAnswer::Unreadable(_) | MindAnswer::Unknown(_) => None,
             },
         }
     }

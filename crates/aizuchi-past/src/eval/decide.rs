@@ -15,10 +15,10 @@ use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::rules::{ChannelRules, Mode};
 
-use crate::answer::Answer;
+use crate::answer::MindAnswer;
 
 /// The result of one item.
-pub type ItemAnswer = Answer<DecisionAnswer>;
+pub type ItemAnswer = MindAnswer<DecisionAnswer>;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecisionAnswer {

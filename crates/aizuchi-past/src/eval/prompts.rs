@@ -17,7 +17,7 @@ use futures_util::{StreamExt, stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::answer::Answer;
+use crate::answer::MindAnswer;
 use crate::eval::calls::{self, EvalCall};
 use crate::eval::case::{Case, conversation, message};
 use crate::eval::decide::context::item_context;
@@ -102,14 +102,14 @@ impl EvalPrompts {
 }
 
 /// How the answers to prompts are read.
-pub struct Reading<'a, T> {
+pub struct AnswerReading<'a, T> {
     /// Returns what is known without asking.
-    pub known: &'a dyn Fn(&Prompt) -> Option<Answer<T>>,
-    pub read: &'a dyn Fn(&str, &Prompt) -> Answer<T>,
+    pub known: &'a dyn Fn(&Prompt) -> Option<MindAnswer<T>>,
+    pub read: &'a dyn Fn(&str, &Prompt) -> MindAnswer<T>,
 }
 
-impl<T> Reading<'_, T> {
-    pub fn answer(&self, text: &str, prompt: &Prompt) -> Answer<T> {
+impl<T> AnswerReading<'_, T> {
+    pub fn answer(&self, text: &str, prompt: &Prompt) -> MindAnswer<T> {
         (self.known)(prompt).unwrap_or_else(|| (self.read)(text, prompt))
     }
 }
@@ -118,23 +118,23 @@ impl<T> Reading<'_, T> {
 pub async fn ask_all<T>(
     mind: &Mind,
     prompts: &[Prompt],
-    reading: &Reading<'_, T>,
+    reading: &AnswerReading<'_, T>,
     (timeout, clock): (SignedDuration, &Clock),
     progress: &dyn Fn(),
-) -> (Vec<Answer<T>>, Vec<EvalCall>) {
+) -> (Vec<MindAnswer<T>>, Vec<EvalCall>) {
     let calls = prompts.iter().enumerate().map(|(index, prompt)| async move {
         let asked = match (reading.known)(prompt) {
             Some(known) => (known, None),
             None => {
                 let (answer, call) = calls::ask(&mind.models, prompt, timeout, clock).await;
                 let read = |text: String| (reading.read)(&text, prompt);
-                (answer.map_or_else(Answer::Unknown, read), Some(call))
+                (answer.map_or_else(MindAnswer::Unknown, read), Some(call))
             }
         };
         progress();
         (index, asked)
     });
-    let mut asked: Vec<(usize, (Answer<T>, Option<EvalCall>))> =
+    let mut asked: Vec<(usize, (MindAnswer<T>, Option<EvalCall>))> =
         stream::iter(calls).buffer_unordered(MAX_CONCURRENT_CALLS).collect().await;
     asked.sort_by_key(|(index, _)| *index);
     let (answers, calls): (Vec<_>, Vec<_>) = asked.into_iter().map(|(_, asked)| asked).unzip();

@@ -1,9 +1,9 @@
 //! Reports as text tables: one column for each mind or baseline, then the confusion matrix and the misses of the first.
 
-use crate::answer::Answer;
+use crate::answer::MindAnswer;
 use crate::eval::report::{MissedCase, StateReport};
 use crate::eval::score::StateScore;
-use crate::table::{self, Comparison, UNKNOWN, aligned};
+use crate::table::{self, FigureTable, UNKNOWN, aligned};
 use aizuchi_model::context::state::ConversationState;
 
 pub fn tables(report: &StateReport, baselines: &[StateReport]) -> String {
@@ -14,7 +14,7 @@ pub fn tables(report: &StateReport, baselines: &[StateReport]) -> String {
 
 fn scores(reports: Vec<&StateReport>) -> String {
     let first = reports[0];
-    let mut table = Comparison::new(reports, |report| &report.name);
+    let mut table = FigureTable::new(reports, |report| &report.name);
     table.row("cases", |report| report.all.cases.to_string());
     table.row("right", |report| share(report.all.right, report.all.cases));
     table.row("macro-F1", |report| format!("{:.3}", report.all.macro_f1()));
@@ -75,9 +75,9 @@ fn misses(misses: &[MissedCase]) -> Option<String> {
         let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
         let (id, labels) = (&miss.id, labels.join(" or "));
         match &miss.answer {
-            Answer::Known(state) => format!("{id}: {}, not {labels}", state.label()),
-            Answer::Unreadable(_) => format!("{id}: no state, not {labels}"),
-            Answer::Unknown(why) => format!("{id}: the call failed: {why}"),
+            MindAnswer::Known(state) => format!("{id}: {}, not {labels}", state.label()),
+            MindAnswer::Unreadable(_) => format!("{id}: no state, not {labels}"),
+            MindAnswer::Unknown(why) => format!("{id}: the call failed: {why}"),
         }
     }))
 }
@@ -95,9 +95,9 @@ mod tests {
             answer,
         };
         let mut all = vec![
-            miss(&[Ending, Conflict], Answer::Known(Active)),
-            miss(&[Ending], Answer::Unreadable(String::new())),
-            miss(&[Ending], Answer::Unknown("nobody is there".to_owned())),
+            miss(&[Ending, Conflict], MindAnswer::Known(Active)),
+            miss(&[Ending], MindAnswer::Unreadable(String::new())),
+            miss(&[Ending], MindAnswer::Unknown("nobody is there".to_owned())),
         ];
         let listed = "x: ACTIVE, not ENDING or CONFLICT\nx: no state, not ENDING\n\
                     x: the call failed: nobody is there";

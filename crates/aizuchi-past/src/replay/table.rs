@@ -1,10 +1,10 @@
 //! Scores as a table with one column for each policy.
 
 use crate::replay::score::{ReplayScore, Waits};
-use crate::table::{Comparison, UNKNOWN, share};
+use crate::table::{FigureTable, UNKNOWN, share};
 
 pub fn table(scores: &[ReplayScore]) -> String {
-    let mut table = Comparison::new(scores.iter().collect(), |score| &score.policy);
+    let mut table = FigureTable::new(scores.iter().collect(), |score| &score.policy);
     let mut row = |name: &str, value: &dyn Fn(&ReplayScore) -> String| table.row(name, value);
     row("messages (by people)", &|score| format!("{} ({})", score.messages, score.human_messages));
     row("judge calls", &|score| score.judge_calls.to_string());

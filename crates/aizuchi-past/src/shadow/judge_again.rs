@@ -8,7 +8,7 @@ use aizuchi_model::decision::{Attempt, Judgment, ModelExchange};
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, ask_judge};
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallCounts, ShadowModel};
 use crate::shadow::LONGEST_ASKING;
@@ -42,7 +42,7 @@ impl Rejudgment {
         model: &ShadowModel,
         secrets: &SecretScanner,
         stop: &CancellationToken,
-    ) -> (Answer<Judgment>, CallCounts) {
+    ) -> (MindAnswer<Judgment>, CallCounts) {
         let judge = model.judge().until(stop.clone(), LONGEST_ASKING);
         (ask_judge(&judge, &self.prompt, secrets).await, judge.counts())
     }

@@ -16,7 +16,7 @@ use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, ask_judge};
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge, ShadowModel};
 use crate::shadow::LONGEST_ASKING;
@@ -115,10 +115,10 @@ pub struct PersonaTrial {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Performance {
     /// `None` if a user was owed an answer, so that no judge is asked.
-    pub judgment: Option<Answer<Judgment>>,
+    pub judgment: Option<MindAnswer<Judgment>>,
     pub verdict: Option<Verdict>,
     /// `None` if the persona would have said nothing. An empty text means that it has nothing to say.
-    pub reply: Option<Answer<String>>,
+    pub reply: Option<MindAnswer<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +136,7 @@ impl PersonaTrial {
         let began = Instant::now();
         let judge = self.judge.judge().until(stop.clone(), LONGEST_ASKING);
         let calls = self.cases().map(|case| case.judge(&judge, &self.secrets));
-        let judgments: Vec<Option<Answer<Judgment>>> =
+        let judgments: Vec<Option<MindAnswer<Judgment>>> =
             stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await;
         let judging = judge.counts();
         let speaker = self.speaker_within(judging.cost_micros);
@@ -180,7 +180,11 @@ struct TrialCase<'a> {
 }
 
 impl TrialCase<'_> {
-    async fn judge(self, judge: &ModelJudge, secrets: &SecretScanner) -> Option<Answer<Judgment>> {
+    async fn judge(
+        self,
+        judge: &ModelJudge,
+        secrets: &SecretScanner,
+    ) -> Option<MindAnswer<Judgment>> {
         let PastMoment { decision, at, .. } = &self.tried.moment;
         if decision.is_addressed {
             return None;
@@ -191,38 +195,38 @@ impl TrialCase<'_> {
 
     async fn perform(
         self,
-        judgment: Option<Answer<Judgment>>,
+        judgment: Option<MindAnswer<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
     ) -> Performance {
         let (context, decision) = (&self.tried.context, &self.tried.moment.decision);
-        let known = judgment.as_ref().and_then(Answer::known);
+        let known = judgment.as_ref().and_then(MindAnswer::known);
         let rules = self.prompts.rules(context);
         let verdict = known.map(|known| self.prompts.verdict((context, decision), known, &rules));
         let reply = match (&judgment, &verdict) {
-            (None | Some(Answer::Unknown(_)), _) | (_, Some(Verdict::Join)) => {
+            (None | Some(MindAnswer::Unknown(_)), _) | (_, Some(Verdict::Join)) => {
                 Some(self.reply(judgment.as_ref(), speaker, secrets).await)
             }
-            (Some(Answer::Known(_) | Answer::Unreadable(_)), _) => None,
+            (Some(MindAnswer::Known(_) | MindAnswer::Unreadable(_)), _) => None,
         };
         Performance { judgment, verdict, reply }
     }
 
     async fn reply(
         &self,
-        judgment: Option<&Answer<Judgment>>,
+        judgment: Option<&MindAnswer<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
-    ) -> Answer<String> {
+    ) -> MindAnswer<String> {
         // Without a verdict, a reply is only priced, because it is unknown which message it would answer.
         let undecided = match judgment {
-            Some(Answer::Unknown(why)) => Some(Answer::Unknown(why.clone())),
-            Some(Answer::Known(_) | Answer::Unreadable(_)) | None => None,
+            Some(MindAnswer::Unknown(why)) => Some(MindAnswer::Unknown(why.clone())),
+            Some(MindAnswer::Known(_) | MindAnswer::Unreadable(_)) | None => None,
         };
         if let Some(undecided) = undecided.as_ref().filter(|_| !speaker.is_pricing()) {
             return undecided.clone();
         }
-        let intent = judgment.and_then(Answer::known).map(|judgment| Intent {
+        let intent = judgment.and_then(MindAnswer::known).map(|judgment| Intent {
             reason: judgment.reason.clone(),
             about: judgment.about.clone(),
             conversation_state: judgment.conversation_state,
@@ -232,9 +236,9 @@ impl TrialCase<'_> {
         let context = Context { intent, ..self.tried.context.clone() };
         match speaker.answer(&self.prompts.reply(context, decision, *at)).await {
             Ok(response) => {
-                undecided.unwrap_or_else(|| Answer::Known(self.screen(&response.text, secrets)))
+                undecided.unwrap_or_else(|| MindAnswer::Known(self.screen(&response.text, secrets)))
             }
-            Err(error) => Answer::Unknown(error.to_string()),
+            Err(error) => MindAnswer::Unknown(error.to_string()),
         }
     }
 

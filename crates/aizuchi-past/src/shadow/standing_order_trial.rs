@@ -22,7 +22,7 @@ use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, ask_judge};
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallCounts, ModelJudge, ShadowModel};
 use crate::shadow::moments::{MomentError, MomentSource, TriedMoment};
@@ -166,9 +166,9 @@ impl StandingOrderMoment {
 
     async fn try_on(&self, judge: &ModelJudge, secrets: &SecretScanner) -> MomentEffect {
         let judgment = match ask_judge(judge, &self.with, secrets).await {
-            Answer::Known(judgment) => judgment,
-            Answer::Unreadable(_) => return MomentEffect::Unclear,
-            Answer::Unknown(_) => {
+            MindAnswer::Known(judgment) => judgment,
+            MindAnswer::Unreadable(_) => return MomentEffect::Unclear,
+            MindAnswer::Unknown(_) => {
                 // Whether the other call is made depends on the answer, so the estimate includes it as a maximum.
                 if judge.is_pricing() {
                     ask_judge(judge, &self.without, secrets).await;
@@ -180,11 +180,11 @@ impl StandingOrderMoment {
             return MomentEffect::Unchanged;
         }
         match ask_judge(judge, &self.without, secrets).await {
-            Answer::Known(usual) if self.would_speak(&usual) == self.spoke => {
+            MindAnswer::Known(usual) if self.would_speak(&usual) == self.spoke => {
                 MomentEffect::Changed(judgment)
             }
-            Answer::Known(_) | Answer::Unreadable(_) => MomentEffect::Unclear,
-            Answer::Unknown(_) => MomentEffect::Unknown,
+            MindAnswer::Known(_) | MindAnswer::Unreadable(_) => MomentEffect::Unclear,
+            MindAnswer::Unknown(_) => MomentEffect::Unknown,
         }
     }
 

@@ -6,7 +6,7 @@ use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::{DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_past::answer::Answer;
+use aizuchi_past::answer::MindAnswer;
 use aizuchi_past::ledger::{LabeledValue, format_duration};
 use aizuchi_past::shadow::judge_again::Rejudgment;
 use askama::Template;
@@ -172,7 +172,7 @@ fn comparison(
     asked: RejudgeResult,
     language: Language,
 ) -> Option<ComparisonView> {
-    let Answer::Known(now) = asked.rejudged else { return None };
+    let MindAnswer::Known(now) = asked.rejudged else { return None };
     let now_by = texts::shadow::judged_now(language, asked.model.llm.model());
     let Some(then) = &rejudgment.recorded else {
         let rows = values(&now, language).into_iter().map(|value| RowView {

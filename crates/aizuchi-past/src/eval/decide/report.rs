@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel, Half};
 use crate::eval::decide::score::{DecisionScore, share};
-use crate::table::{Comparison, misses as misses_list, share as number};
+use crate::table::{FigureTable, misses as misses_list, share as number};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionReport {
@@ -94,7 +94,7 @@ fn score_json(score: &DecisionScore) -> Value {
 
 pub fn tables(report: &DecisionReport, baselines: &[DecisionReport]) -> String {
     let reports: Vec<&DecisionReport> = std::iter::once(report).chain(baselines).collect();
-    let mut table = Comparison::new(reports, |report| &report.name);
+    let mut table = FigureTable::new(reports, |report| &report.name);
     let mut row = |name: &str, value: &dyn Fn(&DecisionReport) -> String| table.row(name, value);
     row("items", &|report| report.all.items().to_string());
     row("balanced accuracy", &|report| number(report.all.balanced_accuracy()));

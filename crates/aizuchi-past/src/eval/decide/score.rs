@@ -3,7 +3,7 @@
 use aizuchi_model::decision::learned::calibration::{Calibration, Scored};
 use sha2::{Digest, Sha256};
 
-use crate::answer::Answer;
+use crate::answer::MindAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel};
 use crate::eval::decide::{DecisionAnswer, ItemAnswer};
 
@@ -54,9 +54,9 @@ impl DecisionScore {
             *all += 1;
             *spoken += speaks;
             match answer {
-                Answer::Known(_) => {}
-                Answer::Unreadable(_) => score.unreadable += 1,
-                Answer::Unknown(_) => score.failed += 1,
+                MindAnswer::Known(_) => {}
+                MindAnswer::Unreadable(_) => score.unreadable += 1,
+                MindAnswer::Unknown(_) => score.failed += 1,
             }
         }
         let sure: Vec<ConfidentAnswer> = selected
