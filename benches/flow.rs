@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
@@ -13,7 +14,6 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::flow::{
     Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
 };
-use aizuchi_past::replay::input::{InputOptions, Recording};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};

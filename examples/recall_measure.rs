@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -14,8 +16,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::flow::Disposition;
 use aizuchi_model::recall::RecallQuery;
-use aizuchi_past::replay::history::{RecordedChannel, RecordedMessage};
-use aizuchi_past::replay::input::{InputOptions, Recording};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::{InboxEntry, Store, sqlite};
 use anyhow::Context as _;

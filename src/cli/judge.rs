@@ -9,9 +9,9 @@ use std::sync::Arc;
 use aizuchi_config::configured_models;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
-use aizuchi_past::replay::history::RecordedChannel;
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
 use aizuchi_past::replay::judge::model::{
     AskMode, CallBudget, CallCounts, ModelJudge, ShadowModel,

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
-use aizuchi_past::replay::input::database::LabelsByChannel;
-use aizuchi_past::replay::input::{
-    InputFormat, InputOptions, PrivateChannels, Recording, database,
-};
 use aizuchi_past::report::replay_command::{Argument, INPUT};
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;

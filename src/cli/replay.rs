@@ -7,11 +7,11 @@ use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_import::input::{PrivateChannels, Recording};
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_model::rules::place::Place;
-use aizuchi_past::replay::input::database::LabelsByChannel;
-use aizuchi_past::replay::input::{PrivateChannels, Recording};
 use aizuchi_past::replay::score::ReplayScore;
 use aizuchi_past::replay::table::table;
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};

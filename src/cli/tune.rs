@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use aizuchi_config::source::ConfigSource;
-use aizuchi_past::replay::history::RecordedChannel;
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_past::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};
 use aizuchi_past::tune::figures::{TuneFigures, UtcDay};

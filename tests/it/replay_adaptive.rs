@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aizuchi_past::replay::input::{InputOptions, Recording};
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
+use aizuchi_import::input::{
+    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
+};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
     MessageId, UserId, Visibility, WorkspaceId,
@@ -15,10 +19,6 @@ use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case;
 use aizuchi_past::eval::decide::item;
-use aizuchi_past::replay::history::{RecordedChannel, RecordedMessage};
-use aizuchi_past::replay::input::{
-    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
-};
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_store::InboxEntry;
 use flate2::Compression;

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
-use aizuchi_past::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use aizuchi_import::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
-use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_past::replay::score::ReplayScore;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use serde_json::json;

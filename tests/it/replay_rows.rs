@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use aizuchi_past::replay::input::{InputOptions, Recording};
-use aizuchi_past::replay::rows::IdHash;
+use aizuchi_import::input::{InputOptions, Recording};
+use aizuchi_import::rows::IdHash;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(recording.bad_records.count, (lines.len() - first.len()) as u64);
         for found in &recording.channels {
             let told = messages(found);
-            prop_assert_eq!(found.is_annotated, first.iter().any(|line| line.is_opener));
+            prop_assert_eq!(found.is_annotated, lines.iter().any(|line| line.is_opener));
             prop_assert!(told.is_sorted_by_key(|message| message.at()));
             for line in first.iter().filter(|line| found.name == format!("room {}", line.channel)) {
                 let id = format!("m{}", line.id);

@@ -77,13 +77,13 @@ const HOMES: &[(&str, &[&str])] = &[
         &[
             "aizuchi-model/input_file",
             "aizuchi-agent/web_access",
-            "aizuchi-past/replay",
+            "aizuchi-import/input",
             "aizuchi-web",
             "aizuchi-fakes",
         ],
     ),
-    ("zip", &["aizuchi-past/replay"]),
-    ("tempfile", &["aizuchi-past/replay", "aizuchi-import/record_sorter"]),
+    ("zip", &["aizuchi-import/input"]),
+    ("tempfile", &["aizuchi-past/replay", "aizuchi-import/record_sorter", "aizuchi-import/input"]),
 ];
 
 /// A source file: its crate, its module path in the crate, and its code without comments and tests.

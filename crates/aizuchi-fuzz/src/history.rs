@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_import::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
+use aizuchi_import::to_import;
+use aizuchi_import::to_import::arranged::Destination;
 use aizuchi_model::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case;
-use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi_past::replay::to_import;
-use aizuchi_past::replay::to_import::arranged::Destination;
 use jiff::tz::TimeZone;
 
 /// Reads a recording: one JSON object per line.

@@ -5,11 +5,6 @@
 //! the order of the channels, so a replay is deterministic: equal input, policy and seed give the same events, byte for
 //! byte, on any number of processors.
 
-pub mod json_lines;
-pub mod export_lines;
-pub mod rows;
-pub mod history;
-pub mod input;
 pub mod moments;
 pub mod record;
 pub mod score;
@@ -18,13 +13,14 @@ pub mod learning;
 mod simulation;
 mod side_by_side;
 pub mod judge;
-pub mod to_import;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_llm::Llm;
 use aizuchi_llm::builtin::BuiltinStandIn;
 use aizuchi_llm::prompt::builder::PromptBuilder;
@@ -36,8 +32,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::warn;
 
-use crate::replay::history::RecordedChannel;
-use crate::replay::input::database::LabelsByChannel;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};

@@ -9,7 +9,8 @@ pub mod validation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::replay::history::RecordedChannel;
+use aizuchi_import::history::RecordedChannel;
+
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use crate::tune::figures::{TuneFigures, UtcDay, day_of};

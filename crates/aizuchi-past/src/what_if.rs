@@ -7,11 +7,11 @@ pub mod comparison;
 
 use std::sync::Arc;
 
+use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_model::decision::tolerance::Label;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::replay::input::database::LabelsByChannel;
 use crate::replay::judge::model::{CallCounts, ModelJudge, ShadowModel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::moments::Moments;
@@ -118,9 +118,9 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::replay::history::{RecordedChannel, RecordedMessage};
     use crate::replay::judge::model::CallBudget;
     use crate::what_if::comparison::Tally;
+    use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 
     const TEXT: &str = "does anybody know where the spare key is?";
 

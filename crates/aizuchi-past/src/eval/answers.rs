@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use aizuchi_import::history::describe_json_error;
 use aizuchi_model::chat::to_single_line;
 use serde::Deserialize;
 
 use crate::eval::case::{ensure_no_problems, read_each};
-use crate::replay::history::describe_json_error;
 
 /// The number of missing cases that an error lists.
 const MAX_LISTED_IDS: usize = 5;

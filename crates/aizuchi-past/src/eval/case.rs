@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use aizuchi_import::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_import::rows::epoch_seconds;
 use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
     to_single_line,
@@ -14,9 +16,6 @@ use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
 use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 use serde::Deserialize;
-
-use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
-use crate::replay::rows::epoch_seconds;
 
 /// The number of bad lines that an error lists.
 const MAX_REPORTED_LINES: usize = 10;

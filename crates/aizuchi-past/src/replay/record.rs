@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::flow::{Claim, Outcome};
@@ -14,7 +15,6 @@ use tempfile::SpooledTempFile;
 use tokio_util::sync::CancellationToken;
 
 use crate::replay::moments::Moments;
-use crate::replay::rows::IdHash;
 
 /// The kinds of events in an event file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::{IdHash, MessageRow, RowList};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::replay::Policy;
-use crate::replay::history::RecordedChannel;
 use crate::replay::record::{JudgeCall, PostRecord, Record};
-use crate::replay::rows::{IdHash, MessageRow, RowList};
 
 /// A question counts as reached if it is judged, or answered, within this time …
 const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
+use aizuchi_import::history::RecordedChannel;
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use tempfile::SpooledTempFile;
 
-use crate::replay::history::RecordedChannel;
 use crate::replay::record::Record;
 use crate::replay::{ChannelVisitor, Replay};
 
@@ -27,6 +27,7 @@ pub fn run(
     mut events: Option<&mut dyn Write>,
     take: ChannelVisitor<'_>,
 ) -> anyhow::Result<()> {
+    let threads = threads.max(1);
     let (jobs, queue) = channel();
     let queue = Mutex::new(queue);
     let has_events = events.is_some();
@@ -34,7 +35,7 @@ pub fn run(
         // The threads end once this is dropped, however this ends.
         let jobs = jobs;
         let (sender, results) = channel();
-        for _ in 0..threads.clamp(1, channels.len().max(1)) {
+        for _ in 0..threads.min(channels.len()) {
             let (sender, queue) = (sender.clone(), &queue);
             let next = move || queue.lock().recv();
             scope.spawn(move || {

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aizuchi_agent::inbox::{Delivery, Inbox};
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -22,7 +23,6 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::replay::Replay;
-use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::record::{Recorder, ReplayEventKind};
 use crate::replay::simulation::instance::build_instance;
 use crate::replay::simulation::recorded_users::RecordedUsers;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use aizuchi_import::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_import::rows::epoch_seconds;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
 use jiff::Timestamp;
@@ -9,8 +11,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::eval::case::{ensure_no_problems, is_file_name, read_each, read_files};
-use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
-use crate::replay::rows::epoch_seconds;
 
 /// In characters. An id is also used as a file name.
 const MAX_ID_CHARACTERS: usize = 80;

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use aizuchi_import::history::describe_json_error;
+use aizuchi_import::json_lines::read_lines;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::scripted::ScriptedMind;
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
@@ -18,8 +20,6 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::replay::history::describe_json_error;
-use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
 use crate::replay::judge::model::ModelJudge;
 

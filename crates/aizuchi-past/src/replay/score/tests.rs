@@ -1,5 +1,5 @@
 use super::*;
-use crate::replay::history::RecordedMessage;
+use aizuchi_import::history::RecordedMessage;
 
 fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
     RecordedMessage {
@@ -108,7 +108,8 @@ fn waits_are_counted_from_the_answered_message() {
         about: about.map(IdHash::new),
     };
     let posts = [post(50, Some("2")), post(103, Some("3")), post(103, Some("7")), post(104, None)];
-    let record = Record { posts: posts.into(), ..Record::default() };
+    let mut record = Record::default();
+    record.posts = posts.into();
     let mut score = ReplayScore::default();
     assert_eq!(score.waits(), None);
     score.add(&channel, &record);

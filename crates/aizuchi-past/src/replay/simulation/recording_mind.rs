@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::MessageId;
@@ -11,7 +12,6 @@ use jiff::SignedDuration;
 
 use crate::replay::ReplaySettings;
 use crate::replay::record::{JudgeCall, Recorder, ReplayEventKind};
-use crate::replay::rows::IdHash;
 
 /// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
 /// between 2 and 8 s.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::chat::owed::Owed;
@@ -13,7 +14,6 @@ use aizuchi_store::volatile::Observed;
 
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
-use crate::replay::rows::IdHash;
 
 /// Records claims, contexts and outcomes.
 pub(super) struct StoreRecorder {

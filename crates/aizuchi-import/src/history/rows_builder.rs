@@ -6,8 +6,8 @@ use std::sync::Arc;
 use aizuchi_store::open_questions::{asks, names_somebody};
 use jiff::Timestamp;
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::rows::{
+use crate::history::RecordedMessage;
+use crate::rows::{
     ASKS, BOT, ChannelRows, IdHash, MIN_TELLING_CHARS, MessageRow, NAMES, OPENER, QUESTION_MARK,
     REPLY, RecordedAuthor, SHORT,
 };

@@ -17,11 +17,11 @@ use aizuchi_slack::mrkdwn::message::read_message;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::replay::history::{RecordedMessage, describe_json_error};
-use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ExportReader, read_document};
-use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
-use crate::replay::json_lines::read_lines;
+use crate::history::{RecordedMessage, describe_json_error};
+use crate::input::InputWriter;
+use crate::input::document::{ExportReader, read_document};
+use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
+use crate::json_lines::read_lines;
 
 /// The list of the channels that everybody can read, and the lists of the others.
 const PUBLIC_LIST: &str = "channels.json";

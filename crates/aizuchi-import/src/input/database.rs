@@ -16,8 +16,8 @@ use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
+use crate::history::RecordedMessage;
+use crate::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
 
 /// The number of messages that are read at once.
 const PAGE: usize = 1000;

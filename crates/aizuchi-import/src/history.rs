@@ -14,8 +14,8 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::replay::history::rows_builder::RowsBuilder;
-use crate::replay::rows::{ChannelRows, IdHash, MessageRow, epoch_seconds};
+use crate::history::rows_builder::RowsBuilder;
+use crate::rows::{ChannelRows, IdHash, MessageRow, epoch_seconds};
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub struct RecordedChannel {
     pub name: String,
     pub rows: ChannelRows,
     /// The encoded messages, which take a third of the memory of those that they are read as. Rows say where each is.
-    bytes: Arc<Vec<u8>>,
+    pub bytes: Arc<Vec<u8>>,
     /// Whether any message of the recording, here or in another channel, is annotated as the beginning of a
     /// conversation. If so, `reply_to` is annotated as well; otherwise it comes from the platform.
     pub is_annotated: bool,

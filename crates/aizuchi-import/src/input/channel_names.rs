@@ -7,8 +7,8 @@ use aizuchi_model::chat::Visibility;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::json_lines::holds;
+use crate::history::RecordedMessage;
+use crate::json_lines::holds;
 
 /// The channels that have a name or belong to a workspace. Channels with the same name are told apart by their ids or
 /// workspaces.

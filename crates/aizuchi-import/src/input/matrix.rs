@@ -10,9 +10,9 @@ use aizuchi_model::chat::to_single_line;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ElementsWanted, ExportReader, read_document};
+use crate::history::RecordedMessage;
+use crate::input::InputWriter;
+use crate::input::document::{ElementsWanted, ExportReader, read_document};
 
 /// Reads a room. `label` precedes the number of a record in errors.
 pub fn read(

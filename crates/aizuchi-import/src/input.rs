@@ -23,10 +23,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::replay::export_lines::MessageLine;
-use crate::replay::history::{ChannelBuilder, RecordedChannel, RecordedMessage};
-use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
-use crate::replay::input::document::ExportError;
+use crate::export_lines::MessageLine;
+use crate::history::{ChannelBuilder, RecordedChannel, RecordedMessage};
+use crate::input::channel_names::{Audience, ChannelNames, ParsedLine};
+use crate::input::document::ExportError;
 
 /// Which parts of an input are read, and in which language.
 #[derive(Clone, Copy, Debug, Default)]
