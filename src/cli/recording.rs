@@ -6,13 +6,10 @@ use std::path::{Path, PathBuf};
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
-use aizuchi_past::replay::history::ChannelSource;
-use aizuchi_past::replay::input::database::LabelsByChannel;
-use aizuchi_past::replay::input::{
-    InputFormat, InputOptions, PrivateChannels, Recording, database,
-};
 use aizuchi_past::report::replay_command::{Argument, INPUT};
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
@@ -79,7 +76,7 @@ impl RecordingArgs {
         } else {
             format!("; left out: {}", left_out.join(", "))
         };
-        anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages{why}", self.name());
+        anyhow::ensure!(recording.channels.len() > 0, "{} holds no messages{why}", self.name());
         Ok(recording)
     }
 
@@ -98,18 +95,18 @@ impl RecordingArgs {
 
     fn report(&self, recording: &Recording) {
         let mut named = 0;
-        for bad in recording.named_bad_records() {
-            tell(&format!("{}; left out", strip_control_characters(&bad)));
+        for bad in recording.bad_records.named() {
+            tell(&format!("{}; left out", strip_control_characters(bad)));
             named += 1;
         }
-        if recording.bad_records() > named {
-            tell(&format!("… and {} more", recording.bad_records() - named));
+        if recording.bad_records.count > named {
+            tell(&format!("… and {} more", recording.bad_records.count - named));
         }
         let left_out = recording.left_out.describe();
         if recording.format == InputFormat::JsonLines && left_out.is_empty() {
             return;
         }
-        let (channels, messages) = (recording.channel_count(), recording.messages());
+        let (channels, messages) = (recording.channels.len(), recording.messages());
         let messages = number_of(counted::messages, messages);
         let channels = number_of(counted::channels, channels as u64);
         tell(&format!("{}: {messages} in {channels}", recording.format.describe()));

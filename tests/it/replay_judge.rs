@@ -1,4 +1,4 @@
-//! A model as the judge of a replay, recorded answers instead of it, and replays that resume where they stopped.
+//! A model as the judge of a replay, and recorded answers instead of it.
 
 use std::path::Path;
 

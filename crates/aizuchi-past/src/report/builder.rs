@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use aizuchi_config::Config;
 use aizuchi_config::chosen::names_model;
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_llm::model::ModelId;
 use aizuchi_llm::price::LIST_DATE;
 use aizuchi_model::chat::MessageId;
@@ -13,7 +14,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::replay::Policy;
-use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::channel::{ChannelAnalysis, ChannelReport, ChannelSums, Names};
 use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel, begin_of_last_days};

@@ -10,14 +10,14 @@ mod transcript;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::{IdHash, MessageRow};
 use aizuchi_model::chat::MessageId;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
-use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::called::CalledFigures;
 use crate::report::channel::called::Said;
 use crate::report::channel::post::{about_id, is_posted, is_unasked};

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::{ChannelRows, IdHash, MessageRow, RowList};
 use aizuchi_store::open_questions::says_again;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::RecordedChannel;
-use crate::replay::rows::{ChannelRows, IdHash, MessageRow, RowList};
 use crate::replay::score::open_questions;
 
 /// Without annotation, a message of another person in the same conversation counts as an answer within this time.
@@ -223,7 +223,7 @@ fn asked(row: &MessageRow) -> (u32, Timestamp) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::history::RecordedMessage;
+    use aizuchi_import::history::RecordedMessage;
 
     fn message(id: &str, author: &str, second: f64, reply_to: &[&str]) -> RecordedMessage {
         RecordedMessage {

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::decision::gate::Gate;
 use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::replay::rows::IdHash;
 use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
 use crate::report::figures::{
     Difference, DifferenceSide, Differences, PolicyFigures, PolicyOnMessage, on_offer,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
@@ -13,7 +14,6 @@ use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_store::stored_message::StoredMessage;
 use jiff::Timestamp;
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moment, MomentKind, Moments, Reason};
 use crate::report::builder::ReportBuilder;
 

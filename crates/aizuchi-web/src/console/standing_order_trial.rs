@@ -10,7 +10,7 @@ use aizuchi_model::standing_order::StandingOrderScope;
 use aizuchi_model::texts;
 use aizuchi_past::shadow::LONGEST_ASKING;
 use aizuchi_past::shadow::standing_order_trial::{
-    DAYS, MomentSource, StandingOrderTrialRun, TriedStandingOrder,
+    DAYS, StandingOrderTrialRun, TriedStandingOrder, read_moments,
 };
 use aizuchi_store::refusal_reason::RefusalReason;
 use askama::Template;
@@ -26,7 +26,6 @@ use crate::console::layout::{
     Layout, Section, channel_address, render, standing_order_trial_address,
 };
 use crate::console::standing_order_trial::views::{ResultView, ViewBuilder};
-use crate::judge_again::unprepared;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::shadow::{Cap, USUAL_CAP, is_builtin};
@@ -155,10 +154,8 @@ async fn result(
         return Ok(ResultView::note(texts::standing_order_trial::builtin(language).to_owned()));
     }
     let config = web.models.config();
-    let (archive, store, rulebook) = (&*web.archive, &*web.store, web.models.rulebook());
-    let source = MomentSource { archive, store, config: &config, rulebook };
-    let moments = source.read(channel, tried, web.clock.now()).await?;
-    let moments = moments.map_err(|error| unprepared(&error))?;
+    let mut source = shadow::moments(web, &config);
+    let moments = read_moments(&mut source, channel, tried, web.clock.now()).await?;
     if moments.is_empty() {
         return Ok(ResultView::note(texts::standing_order_trial::no_moments(language, DAYS)));
     }

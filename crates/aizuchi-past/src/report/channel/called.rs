@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use aizuchi_import::history::MessageReader;
+use aizuchi_import::rows::IdHash;
 use aizuchi_model::chat::Mention;
 use aizuchi_model::persona::spelling::spellings;
 use aizuchi_platform::local::mention::parse_mentions;
 
-use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
-use crate::replay::rows::IdHash;
 use crate::report::called::Call;
 use crate::report::channel::post::is_posted;
 use crate::report::channel::{ChannelAnalysis, PendingStory, place};

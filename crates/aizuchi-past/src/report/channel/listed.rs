@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use aizuchi_import::history::MessageReader;
+use aizuchi_import::rows::{IdHash, MessageRow};
 use aizuchi_model::chat::MessageId;
 
-use crate::replay::history::MessageReader;
 use crate::replay::moments::Moment;
-use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::quoted::RecentQuotes;
 use crate::report::channel::transcript::STORY_WINDOW;

@@ -1,11 +1,11 @@
 //! The posts of a channel: what people did around each post, and what the post adds to the figures.
 
+use aizuchi_import::rows::MessageRow;
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::texts::builtin as texts;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind};
-use crate::replay::rows::MessageRow;
 use crate::report::channel::{ChannelAnalysis, ChannelReport, PendingStory};
 use crate::report::channel_index::Disturbance;
 use crate::report::story::{Note, StoryKind};

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
+use aizuchi_import::rows::IdHash;
 use jiff::{SignedDuration, Timestamp};
-
-use crate::replay::rows::IdHash;
 
 /// Within this time the same quote counts as a repetition.
 const AGAIN: SignedDuration = SignedDuration::from_hours(24);

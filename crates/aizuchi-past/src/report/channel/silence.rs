@@ -1,5 +1,6 @@
 //! The question that a decision to stay silent was about.
 
+use aizuchi_import::rows::MessageRow;
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::persona::Language;
@@ -7,7 +8,6 @@ use aizuchi_model::texts::Name;
 use aizuchi_model::texts::builtin as texts;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::replay::rows::MessageRow;
 use crate::report::channel_index::ChannelIndex;
 
 /// How many messages before a decision the question may be that the decision is about.

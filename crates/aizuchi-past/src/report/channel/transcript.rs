@@ -1,11 +1,11 @@
 //! The moments of a channel as transcripts.
 
+use aizuchi_import::history::MessageReader;
+use aizuchi_import::rows::MessageRow;
 use aizuchi_model::chat::MessageId;
 use jiff::SignedDuration;
 
-use crate::replay::history::MessageReader;
 use crate::replay::moments::{Moment, MomentKind};
-use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
 use crate::report::channel::{ChannelAnalysis, PendingStory};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::replay::input::InputFormat;
+use crate::input::InputFormat;
 
 /// What is read, for somebody whose file is not.
 pub const READ: &str = "what is read: an export of Slack (the zip or its folder), the JSON of DiscordChatExporter, \

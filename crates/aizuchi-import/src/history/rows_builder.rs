@@ -1,45 +1,16 @@
 //! Builds the rows of a channel.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aizuchi_store::open_questions::{asks, names_somebody};
 use jiff::Timestamp;
 
-use crate::replay::rows::{
+use crate::history::RecordedMessage;
+use crate::rows::{
     ASKS, BOT, ChannelRows, IdHash, MIN_TELLING_CHARS, MessageRow, NAMES, OPENER, QUESTION_MARK,
-    REPLY, RecordedAuthor, SHORT, epoch_seconds,
+    REPLY, RecordedAuthor, SHORT,
 };
-
-/// The data of a message from which its row is built.
-pub struct RowSource<'a> {
-    /// The place where the message can be read: less than 2^56.
-    pub place: u64,
-    pub thread: Option<&'a str>,
-    pub id: &'a str,
-    pub ts: f64,
-    pub author: &'a str,
-    pub name: Option<&'a str>,
-    pub text: &'a str,
-    pub reply_to: &'a [String],
-    pub bot: bool,
-    pub opener: bool,
-}
-
-impl RowSource<'_> {
-    fn flags(&self) -> u64 {
-        let flag = |flag: u64, is_set: bool| if is_set { flag } else { 0 };
-        // A cheap check first, because most texts need no closer look.
-        let has_mark = self.text.contains(['?', '？']);
-        flag(BOT, self.bot)
-            | flag(OPENER, self.opener)
-            | flag(REPLY, !self.reply_to.is_empty())
-            | flag(QUESTION_MARK, has_mark)
-            | flag(ASKS, has_mark && asks(self.text))
-            | flag(NAMES, self.text.contains('@') && names_somebody(self.text))
-            | flag(SHORT, self.text.chars().nth(MIN_TELLING_CHARS).is_none())
-    }
-}
 
 /// The first occurrence: its time and, for equal times, its position in the input.
 type First = (Timestamp, usize);
@@ -54,6 +25,7 @@ struct FoundAuthor {
 /// Builds the rows of a channel from its messages, in the order of the input.
 pub struct RowsBuilder {
     rows: Vec<MessageRow>,
+    ids: HashSet<IdHash>,
     authors: Vec<FoundAuthor>,
     author_numbers: HashMap<Arc<str>, u32>,
     threads: Vec<IdHash>,
@@ -70,27 +42,34 @@ impl Default for RowsBuilder {
             thread_numbers: HashMap::from([(IdHash::TOP_LEVEL, 0)]),
             replies: Vec::new(),
             rows: Vec::new(),
+            ids: HashSet::new(),
         }
     }
 }
 
 impl RowsBuilder {
-    pub fn add(&mut self, message: &RowSource<'_>) {
-        let first = (epoch_seconds(message.ts), self.rows.len());
-        let id = IdHash::new(message.id);
+    /// Adds a message that can be read at `place`, which is less than 2^56. Returns false if one with this id came before.
+    pub fn add(&mut self, message: &RecordedMessage, place: u64) -> bool {
+        let first = (message.at(), self.rows.len());
+        let id = IdHash::new(&message.id);
+        if !self.ids.insert(id) {
+            return false;
+        }
         let author = self.author(message, first);
-        let thread = self.thread(IdHash::from_thread(message.thread));
+        let thread = self.thread(IdHash::from_thread(message.thread.as_deref()));
         let answered = message.reply_to.iter().map(|asked| (id, IdHash::new(asked)));
         self.replies.extend(answered);
-        let place = message.place << 8 | message.flags();
+        let place = place << 8 | flags(message);
         self.rows.push(MessageRow { ts: message.ts, id, place, author, thread });
+        true
     }
 
-    fn author(&mut self, message: &RowSource<'_>, first: First) -> u32 {
-        let number = match self.author_numbers.get(message.author) {
+    fn author(&mut self, message: &RecordedMessage, first: First) -> u32 {
+        let number = match self.author_numbers.get(message.author.as_str()) {
             Some(number) => *number,
             None => {
-                let (id, number) = (Arc::<str>::from(message.author), self.authors.len() as u32);
+                let (id, number) =
+                    (Arc::<str>::from(message.author.as_str()), self.authors.len() as u32);
                 self.author_numbers.insert(id.clone(), number);
                 let (is_bot, names) = (message.bot, HashMap::new());
                 self.authors.push(FoundAuthor { id, is_bot, first, names });
@@ -101,7 +80,7 @@ impl RowsBuilder {
         if first < author.first {
             (author.first, author.is_bot) = (first, message.bot);
         }
-        if let Some(name) = message.name {
+        if let Some(name) = message.name.as_deref() {
             match author.names.get_mut(name) {
                 Some(known) => *known = first.min(*known),
                 None => {
@@ -123,8 +102,9 @@ impl RowsBuilder {
 
     /// Returns the rows by time. Rows with the same time stay in the order of the input.
     pub fn finish(self) -> ChannelRows {
-        let Self { mut rows, authors, threads, replies, thread_numbers, .. } = self;
-        drop(thread_numbers);
+        let Self { mut rows, authors, threads, replies, thread_numbers, ids, .. } = self;
+        drop((thread_numbers, ids));
+        rows.shrink_to_fit();
         let mut order: Vec<usize> = (0..authors.len()).collect();
         order.sort_unstable_by_key(|number| authors[*number].first);
         let mut numbers = vec![0_u32; authors.len()];
@@ -167,3 +147,20 @@ impl RowsBuilder {
         built
     }
 }
+
+fn flags(message: &RecordedMessage) -> u64 {
+    let text = &*message.text;
+    let flag = |flag: u64, is_set: bool| if is_set { flag } else { 0 };
+    // A cheap check first, because most texts need no closer look.
+    let has_mark = text.contains(['?', '？']);
+    flag(BOT, message.bot)
+        | flag(OPENER, message.opener)
+        | flag(REPLY, !message.reply_to.is_empty())
+        | flag(QUESTION_MARK, has_mark)
+        | flag(ASKS, has_mark && asks(text))
+        | flag(NAMES, text.contains('@') && names_somebody(text))
+        | flag(SHORT, text.chars().nth(MIN_TELLING_CHARS).is_none())
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,11 +6,11 @@ use std::path::Path;
 use aizuchi_model::input_file;
 use anyhow::Context as _;
 
-use crate::replay::export_lines::LineKind;
-use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
-use crate::replay::input::file_kind::{FileKind, READ};
-use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
-use crate::replay::json_lines::{MAX_LINE_BYTES, read_lines};
+use crate::export_lines::LineKind;
+use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
+use crate::input::file_kind::{FileKind, READ};
+use crate::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
+use crate::json_lines::{MAX_LINE_BYTES, read_lines};
 
 /// The endings of files that may hold chat. Those of other files are not looked at.
 const ENDINGS: [&str; 11] =
@@ -87,7 +87,7 @@ fn read_json_lines(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(label.to_owned());
+    writer.begin_file(label.to_owned());
     read_lines(input, &mut |number, line| {
         match line.as_ref().map_or(LineKind::Message, |line| LineKind::from_line(line)) {
             LineKind::Message => {}

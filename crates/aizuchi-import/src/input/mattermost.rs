@@ -8,9 +8,9 @@ use std::io::BufRead;
 use aizuchi_model::chat::to_single_line;
 use serde_json::Value;
 
-use crate::replay::history::{RecordedMessage, describe_json_error};
-use crate::replay::input::InputWriter;
-use crate::replay::json_lines::read_lines;
+use crate::history::{RecordedMessage, describe_json_error};
+use crate::input::InputWriter;
+use crate::json_lines::read_lines;
 
 /// The name of a webhook without one. Names of users have no space, so no user has the id of a webhook.
 const WEBHOOK: &str = "webhook";
@@ -21,7 +21,7 @@ pub fn read(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}line "));
+    writer.begin_file(format!("{label}line "));
     let mut reader = BulkReader { channels: HashMap::new(), users: HashMap::new(), writer };
     read_lines(input, &mut |number, line| reader.line(number, line))
 }

@@ -17,11 +17,11 @@ use aizuchi_slack::mrkdwn::message::read_message;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::replay::history::{RecordedMessage, describe_json_error};
-use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ExportReader, read_document};
-use crate::replay::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
-use crate::replay::json_lines::read_lines;
+use crate::history::{RecordedMessage, describe_json_error};
+use crate::input::InputWriter;
+use crate::input::document::{ExportReader, read_document};
+use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
+use crate::json_lines::read_lines;
 
 /// The list of the channels that everybody can read, and the lists of the others.
 const PUBLIC_LIST: &str = "channels.json";
@@ -87,7 +87,7 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
             continue;
         }
         for name in days {
-            writer.spool.begin_file(format!("{name}, record "));
+            writer.begin_file(format!("{name}, record "));
             let mut reader = DayFileReader { channel: &channel, directory: &directory, writer };
             let end = read_document(files.open(&name)?, &mut reader);
             writer.end_document(end).context(name)?;
@@ -105,7 +105,7 @@ pub fn read_messages(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}line "));
+    writer.begin_file(format!("{label}line "));
     let file = name.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or(name);
     let directory = Directory::default();
     read_lines(input, &mut |number, line| {
@@ -305,7 +305,7 @@ fn read_list(
     if !files.has(name) {
         return Ok(());
     }
-    writer.spool.begin_file(format!("{name}, record "));
+    writer.begin_file(format!("{name}, record "));
     let mut reader = ListReader { take, writer };
     let end = read_document(files.open(name)?, &mut reader);
     writer.end_document(end).with_context(|| name.to_owned())
@@ -359,13 +359,13 @@ impl ExportReader for DayFileReader<'_, '_> {
                 let changed = &raw["message"];
                 if let Some(id) = parse_id(&changed["ts"]) {
                     let ParsedText { text, .. } = self.directory.text(changed, self.writer);
-                    self.writer.spool.add_edit(number, channel_name, id, &text)?;
+                    self.writer.channel(channel_name).change(id, Some(text));
                 }
                 return Ok(());
             }
             Some("message_deleted") => {
                 if let Some(id) = parse_id(&raw["deleted_ts"]) {
-                    self.writer.spool.add_deletion(number, channel_name, id)?;
+                    self.writer.channel(channel_name).change(id, None);
                 }
                 self.writer.left_out.deleted += 1;
                 return Ok(());

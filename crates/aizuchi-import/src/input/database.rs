@@ -16,8 +16,8 @@ use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
+use crate::history::RecordedMessage;
+use crate::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
 
 /// The number of messages that are read at once.
 const PAGE: usize = 1000;
@@ -66,7 +66,7 @@ pub async fn read(
     options: &InputOptions,
     progress: &dyn Fn(u64),
 ) -> anyhow::Result<Recording> {
-    let mut writer = InputWriter::new(options, progress)?;
+    let mut writer = InputWriter::new(options, progress);
     // Before an upgrade, the new version replays what the old version has heard, so any version of the database is
     // read.
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -83,7 +83,7 @@ pub async fn read(
             Visibility::Private | Visibility::Direct => true,
         };
         if writer.takes_channel(label, is_private) {
-            writer.spool.begin_file(format!("{label}, message "));
+            writer.begin_file(format!("{label}, message "));
             read_channel(&store, channel, label, &mut writer).await?;
         }
     }

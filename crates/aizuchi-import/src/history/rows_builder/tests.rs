@@ -1,5 +1,6 @@
+use std::ops::Range;
+
 use super::*;
-use crate::replay::rows::builder::{RowSource, RowsBuilder};
 
 const MANY: usize = 20_000;
 
@@ -14,18 +15,19 @@ fn rows() -> ChannelRows {
     for number in (0..MANY).rev() {
         let thread = (number % 10 == 9).then(|| (number / 1000 * 1000).to_string());
         let answered = (number % 7 == 6).then(|| (number - 1).to_string());
-        builder.add(&RowSource {
-            place: number as u64,
-            thread: thread.as_deref(),
-            id: &number.to_string(),
+        let message = RecordedMessage {
+            channel: "den".to_owned(),
+            thread,
+            id: number.to_string(),
             ts: number as f64,
-            author: ["ann", "ben", "bot"][number % 3],
+            author: ["ann", "ben", "bot"][number % 3].to_owned(),
             name: None,
-            text: "so it goes",
-            reply_to: &answered.into_iter().collect::<Vec<String>>(),
+            text: "so it goes".to_owned(),
+            reply_to: answered.into_iter().collect(),
             bot: is_bots(number),
             opener: false,
-        });
+        };
+        assert!(builder.add(&message, number as u64) && !builder.add(&message, 0));
     }
     builder.finish()
 }

@@ -7,8 +7,8 @@ use aizuchi_model::chat::Visibility;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::replay::history::{RecordedMessage, none_as_default};
-use crate::replay::json_lines::holds;
+use crate::history::RecordedMessage;
+use crate::json_lines::holds;
 
 /// The channels that have a name or belong to a workspace. Channels with the same name are told apart by their ids or
 /// workspaces.
@@ -40,51 +40,14 @@ pub enum Audience {
 
 /// What a line may say about its channel. A value of another type counts as missing, except for the visibility:
 /// anything that is not public is private.
-#[derive(Default)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct ChannelFields {
+    #[serde(rename = "room_name")]
     channel_name: Value,
     workspace: Value,
     visibility: Value,
     said_in: Value,
-}
-
-/// A whole line, so that most lines are parsed only once.
-#[derive(Deserialize)]
-struct WholeLine {
-    #[serde(rename = "room")]
-    channel: String,
-    #[serde(default)]
-    thread: Option<String>,
-    id: String,
-    ts: f64,
-    author: String,
-    #[serde(default)]
-    name: Option<String>,
-    text: String,
-    #[serde(default, deserialize_with = "none_as_default")]
-    reply_to: Vec<String>,
-    #[serde(default, deserialize_with = "none_as_default")]
-    bot: bool,
-    #[serde(default, deserialize_with = "none_as_default")]
-    opener: bool,
-    #[serde(default, rename = "room_name")]
-    channel_name: Value,
-    #[serde(default)]
-    workspace: Value,
-    #[serde(default)]
-    visibility: Value,
-    #[serde(default)]
-    said_in: Value,
-}
-
-impl WholeLine {
-    fn split(self) -> (RecordedMessage, ChannelFields) {
-        let Self { channel, thread, id, ts, author, name, text, reply_to, bot, opener, .. } = self;
-        let message =
-            RecordedMessage { channel, thread, id, ts, author, name, text, reply_to, bot, opener };
-        let Self { channel_name, workspace, visibility, said_in, .. } = self;
-        (message, ChannelFields { channel_name, workspace, visibility, said_in })
-    }
 }
 
 impl ChannelFields {
@@ -104,21 +67,16 @@ impl ChannelFields {
 impl ChannelNames {
     /// Parses a line of JSON Lines. The channel of the message is replaced with the channel's name, if known.
     pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
+        let mut message = RecordedMessage::parse(line)?;
         if !ChannelFields::NAMES.iter().any(|name| holds(line, name)) {
-            let message = RecordedMessage::parse(line)?;
             return Ok(ParsedLine { message, audience: Audience::Unknown });
         }
-        let text = std::str::from_utf8(line).ok();
-        let whole = text.and_then(|text| serde_json::from_str::<WholeLine>(text).ok());
-        let (mut message, fields, audience) = match whole {
-            Some(whole) => {
-                let (message, fields) = whole.split();
-                let audience = fields.audience();
-                (message.checked()?, fields, audience)
-            }
+        let (fields, audience) = match serde_json::from_slice::<ChannelFields>(line) {
+            Ok(fields) => (fields, None),
             // Treat an unparsable line, e.g. with a duplicate key, as private.
-            None => (RecordedMessage::parse(line)?, ChannelFields::default(), Audience::Channel),
+            Err(_) => (ChannelFields::default(), Some(Audience::Channel)),
         };
+        let audience = audience.unwrap_or_else(|| fields.audience());
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (channel_name, workspace) = (text(&fields.channel_name), text(&fields.workspace));
         if channel_name.is_some() || workspace.is_some() {

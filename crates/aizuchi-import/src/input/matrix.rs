@@ -10,9 +10,9 @@ use aizuchi_model::chat::to_single_line;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ElementsWanted, ExportReader, read_document};
+use crate::history::RecordedMessage;
+use crate::input::InputWriter;
+use crate::input::document::{ElementsWanted, ExportReader, read_document};
 
 /// Reads a room. `label` precedes the number of a record in errors.
 pub fn read(
@@ -20,7 +20,7 @@ pub fn read(
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}event "));
+    writer.begin_file(format!("{label}event "));
     let mut reader = RoomReader { room: String::new(), names: HashMap::new(), writer };
     let end = read_document(input, &mut reader);
     writer.end_document(end)
@@ -76,7 +76,8 @@ impl ExportReader for RoomReader<'_, '_> {
         let related = str_at(relation, "event_id");
         if str_at(relation, "rel_type") == "m.replace" {
             let text = self.text(&content["m.new_content"]);
-            return self.writer.spool.add_edit(number, &self.room, related, &text);
+            self.writer.channel(&self.room).change(related, Some(text));
+            return Ok(());
         }
         let text = self.text(content);
         if text.trim().is_empty() || is_undecrypted(content) {

@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::InputWriter;
-use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
-use crate::replay::input::export_files::ExportFiles;
+use crate::history::RecordedMessage;
+use crate::input::InputWriter;
+use crate::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
+use crate::input::export_files::ExportFiles;
 
 /// The types of messages that users and bots write. The exporter names the first two types, and gives the numbers of
 /// the responses to commands. All other types are notices of joins, pins, calls and the like.
@@ -37,7 +37,7 @@ pub struct ExportChannel {
     /// Empty for direct messages.
     server: String,
     is_private: bool,
-    /// The keys of a [`MessageLine`](crate::replay::export_lines::MessageLine) that tell where its messages stand.
+    /// The keys of a [`MessageLine`](crate::export_lines::MessageLine) that tell where its messages stand.
     place: Value,
 }
 
@@ -131,7 +131,7 @@ pub fn read_file(
     channel_name: &dyn Fn(&ExportChannel) -> String,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
-    writer.spool.begin_file(format!("{label}message "));
+    writer.begin_file(format!("{label}message "));
     let mut reader = FileReader {
         head: HeadReader::default(),
         channel_name,

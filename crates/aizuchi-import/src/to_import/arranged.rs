@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
 
-use aizuchi_import::ImportData;
-use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
-use aizuchi_import::streamed::{StreamedAuthors, StreamedMessage};
+use crate::ImportData;
+use crate::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
+use crate::streamed::{StreamedAuthors, StreamedMessage};
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
@@ -17,12 +17,10 @@ use aizuchi_store::FORGOTTEN_USER_ID;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::export_lines::{MessageLine, OtherLine};
-use crate::replay::history::RecordedMessage;
-use crate::replay::rows::epoch_seconds;
-use crate::replay::to_import::{
-    ExportedWorkspace, RecordedData, RecordedMessageKind, skipped, take_other,
-};
+use crate::export_lines::{MessageLine, OtherLine};
+use crate::history::RecordedMessage;
+use crate::rows::epoch_seconds;
+use crate::to_import::{ExportedWorkspace, RecordedData, RecordedMessageKind, skipped, take_other};
 
 /// The maximum number of attachments of a message that are kept.
 const MAX_FILES: usize = 20;

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::replay::json_lines::holds;
+use crate::json_lines::holds;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,6 @@
 //! Reads the chat histories that users have: an export of Slack, Discord, Matrix or Mattermost, Aizuchi's own database,
-//! or JSON Lines. Each is read once, one message at a time, into a [`Spool`], from which a replay takes one channel
-//! after another.
+//! or JSON Lines. Each is read once, one message at a time.
 
-pub mod spool;
 mod export_files;
 mod document;
 mod channel_names;
@@ -14,8 +12,7 @@ mod file_kind;
 pub mod format;
 pub mod database;
 
-use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -26,14 +23,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::replay::export_lines::MessageLine;
-use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
-use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
-use crate::replay::input::document::ExportError;
-use crate::replay::input::spool::{Spool, SpoolWriter};
+use crate::export_lines::MessageLine;
+use crate::history::{ChannelBuilder, RecordedChannel, RecordedMessage};
+use crate::input::channel_names::{Audience, ChannelNames, ParsedLine};
+use crate::input::document::ExportError;
 
 /// Which parts of an input are read, and in which language.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct InputOptions {
     /// Messages before this time are left out …
     pub from: Option<Timestamp>,
@@ -45,8 +41,9 @@ pub struct InputOptions {
 }
 
 /// Whether channels are read that not everybody in the workspace can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrivateChannels {
+    #[default]
     LeftOut,
     Taken,
 }
@@ -139,16 +136,36 @@ pub struct Recording {
     pub private: PrivateChannels,
     /// The times of its first and its last message.
     pub span: Option<(Timestamp, Timestamp)>,
-    spool: Spool,
+    /// The channels with messages, in the order in which they first appear.
+    pub channels: Vec<RecordedChannel>,
+    pub bad_records: BadRecords,
 }
+
+/// Records that could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BadRecords {
+    pub count: u64,
+    /// The first bad records, by the numbers of their file and of the record in it.
+    first: Vec<((usize, u64), String)>,
+}
+
+/// The number of bad records that are named.
+const MAX_NAMED: usize = 10;
 
 /// Takes a message of an export as a line of Aizuchi's own, and the number of its record.
 type LineTaker<'a> = &'a mut dyn FnMut(u64, MessageLine) -> anyhow::Result<()>;
 
-/// Receives the records of a reader, drops those that the options exclude, and spools the rest.
+/// Receives the records of a reader, drops those that the options exclude, and keeps the rest.
 struct InputWriter<'a> {
     options: &'a InputOptions,
-    spool: SpoolWriter,
+    channels: Vec<ChannelBuilder>,
+    /// The places of the channels in `channels`, by name.
+    places: HashMap<String, usize>,
+    /// What precedes the number of a record, for each file: `line `, or `general/2024-01-02.json, record `.
+    labels: Vec<String>,
+    bad_records: BadRecords,
+    /// Whether any message is marked as the beginning of a conversation.
+    is_annotated: bool,
     left_out: LeftOutCounts,
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
@@ -160,7 +177,7 @@ struct InputWriter<'a> {
     /// Whether any line said who may read it.
     tells_audience: bool,
     progress: &'a dyn Fn(u64),
-    /// Takes the messages to be imported, which are not spooled.
+    /// Takes the messages to be imported, which are not kept.
     lines: Option<LineTaker<'a>>,
 }
 
@@ -174,7 +191,7 @@ impl Recording {
         options: &InputOptions,
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<Self> {
-        let mut writer = InputWriter::new(options, progress)?;
+        let mut writer = InputWriter::new(options, progress);
         let format = format::read(path, &mut writer)?;
         writer.finish(format)
     }
@@ -185,7 +202,7 @@ impl Recording {
         shown: &str,
         options: &InputOptions,
     ) -> anyhow::Result<Self> {
-        let mut writer = InputWriter::new(options, &|_| {})?;
+        let mut writer = InputWriter::new(options, &|_| {});
         let format = format::read_alone(input, shown, &mut writer)?;
         writer.finish(format)
     }
@@ -198,70 +215,92 @@ impl Recording {
         take: LineTaker<'_>,
     ) -> anyhow::Result<usize> {
         let private = PrivateChannels::Taken;
-        let options = InputOptions { from: None, to: None, private, language };
-        let mut writer = InputWriter { lines: Some(take), ..InputWriter::new(&options, &|_| {})? };
-        let format = format::read(path, &mut writer)?;
-        Ok(usize::try_from(writer.finish(format)?.bad_records())?)
+        let options = InputOptions { private, language, ..InputOptions::default() };
+        let mut writer = InputWriter { lines: Some(take), ..InputWriter::new(&options, &|_| {}) };
+        format::read(path, &mut writer)?;
+        Ok(usize::try_from(writer.bad_records.count)?)
     }
 
     pub fn messages(&self) -> u64 {
-        self.spool.messages()
+        self.channels.iter().map(|channel| channel.rows.len() as u64).sum()
     }
 
     /// Returns the number of private channels that were left out. `None` if it is unknown.
     pub fn private_channels(&self) -> Option<u64> {
         Some(self.left_out.private_channels).filter(|count| *count > 0 || self.tells_private)
     }
-
-    pub fn bad_records(&self) -> u64 {
-        self.spool.bad_records.count
-    }
-
-    /// Returns the first bad records, each as a sentence that names its place.
-    pub fn named_bad_records(&self) -> impl Iterator<Item = String> {
-        self.spool.named_bad_records()
-    }
 }
 
-impl ChannelSource for Recording {
-    fn channel_count(&self) -> usize {
-        self.spool.channel_count()
-    }
-
-    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
-        self.spool.channel(index)
+impl BadRecords {
+    /// Returns the first bad records, each as a sentence that names its place.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.first.iter().map(|(_, named)| &**named)
     }
 }
 
 impl<'a> InputWriter<'a> {
-    fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
-        let (spool, left_out) = (SpoolWriter::new()?, LeftOutCounts::default());
-        let channel_names = ChannelNames::default();
-        Ok(Self {
+    fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> Self {
+        Self {
             options,
-            spool,
-            left_out,
+            channels: Vec::new(),
+            places: HashMap::new(),
+            labels: Vec::new(),
+            bad_records: BadRecords::default(),
+            is_annotated: false,
+            left_out: LeftOutCounts::default(),
             span: None,
             messages: 0,
-            channel_names,
+            channel_names: ChannelNames::default(),
             left_out_channels: HashSet::new(),
             counted_private: HashSet::new(),
             tells_audience: false,
             progress,
             lines: None,
-        })
+        }
     }
 
     fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {
-        let Self { options, spool, left_out, span, tells_audience, .. } = self;
+        let Self { options, left_out, span, bad_records, is_annotated, .. } = self;
         let tells_private = match format {
             InputFormat::Slack | InputFormat::Mattermost | InputFormat::Database => true,
-            InputFormat::JsonLines => tells_audience,
+            InputFormat::JsonLines => self.tells_audience,
             // DiscordChatExporter does not say which channels only some roles see, and Element writes one room.
             InputFormat::Discord | InputFormat::Matrix | InputFormat::SlackMessages => false,
         };
+        let channels = self.channels.into_iter().map(|channel| channel.finish(is_annotated));
+        let mut channels: Vec<RecordedChannel> = channels.collect::<anyhow::Result<_>>()?;
+        channels.retain(|channel| !channel.rows.is_empty());
         let private = options.private;
-        Ok(Recording { format, left_out, tells_private, private, span, spool: spool.finish()? })
+        Ok(Recording { format, left_out, tells_private, private, span, channels, bad_records })
+    }
+
+    /// Begins the records of a file. `label` precedes their number in errors.
+    fn begin_file(&mut self, label: String) {
+        self.labels.push(label);
+    }
+
+    fn add_bad(&mut self, record: u64, problem: impl Into<String>) {
+        let BadRecords { count, first } = &mut self.bad_records;
+        *count += 1;
+        let number = (self.labels.len(), record);
+        let place = first.partition_point(|(other, _)| *other <= number);
+        if place < MAX_NAMED {
+            let label = self.labels.last().map_or("record ", String::as_str);
+            first.insert(place, (number, format!("{label}{record}: {}", problem.into())));
+            first.truncate(MAX_NAMED);
+        }
+    }
+
+    fn channel(&mut self, name: &str) -> &mut ChannelBuilder {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => {
+                self.channels.push(ChannelBuilder::new(name.to_owned()));
+                self.places.insert(name.to_owned(), self.channels.len() - 1);
+                self.channels.len() - 1
+            }
+        };
+        &mut self.channels[place]
     }
 
     /// Appends a line to a text for each file that was sent with it.
@@ -312,10 +351,10 @@ impl<'a> InputWriter<'a> {
             (self.progress)(self.messages);
         }
         if let Some(problem) = message.problem() {
-            self.spool.add_bad(record, problem);
+            self.add_bad(record, problem);
             return Ok(());
         }
-        self.spool.is_annotated |= message.opener;
+        self.is_annotated |= message.opener;
         let at = message.at();
         let is_early = self.options.from.is_some_and(|from| at < from);
         if is_early || self.options.to.is_some_and(|to| at >= to) {
@@ -324,7 +363,10 @@ impl<'a> InputWriter<'a> {
         }
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
-        self.spool.add_message(record, message)
+        if !self.channel(&message.channel).add(message)? {
+            self.add_bad(record, "a message with this id came before");
+        }
+        Ok(())
     }
 
     /// Adds a message of an export whose platform calls its place by these keys of a [`MessageLine`]. As a line, one
@@ -348,8 +390,8 @@ impl<'a> InputWriter<'a> {
     /// Counts and names a file that no reader knows.
     fn add_unrecognized(&mut self, name: &str) {
         self.left_out.files += 1;
-        self.spool.begin_file(format!("{name}, record "));
-        self.spool.add_bad(1, "it is not an export that Aizuchi knows");
+        self.begin_file(format!("{name}, record "));
+        self.add_bad(1, "it is not an export that Aizuchi knows");
     }
 
     /// Adds the record at which a document breaks off, if it does.
@@ -360,9 +402,5 @@ impl<'a> InputWriter<'a> {
             Err(ExportError::Failed(error)) => return Err(error),
         }
         Ok(())
-    }
-
-    fn add_bad(&mut self, record: u64, problem: impl Into<String>) {
-        self.spool.add_bad(record, problem);
     }
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::BufRead;
 use std::path::Path;
 
-use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
-use aizuchi_import::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
+use crate::record_sorter::{RecordSorter, SorterLimits};
+use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
 use aizuchi_model::chat::{Channel, ChannelId, User, UserId, Visibility, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
@@ -18,10 +18,10 @@ use aizuchi_store::order::Order;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_columns};
-use crate::replay::history::RecordedMessage;
-use crate::replay::input::Recording;
-use crate::replay::json_lines::{holds, read_lines};
+use crate::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_columns};
+use crate::history::RecordedMessage;
+use crate::input::Recording;
+use crate::json_lines::{holds, read_lines};
 
 /// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;

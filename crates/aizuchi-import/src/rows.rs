@@ -1,8 +1,6 @@
 //! A row of 32 bytes for each message of a channel: its author, time and thread, and the properties of its text that
 //! figures need. The message itself is read only when it is needed, so a channel may be long.
 
-pub mod builder;
-
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +13,7 @@ pub struct IdHash(pub u64);
 
 impl IdHash {
     /// The top level, which is the id of no thread.
-    const TOP_LEVEL: Self = Self(0);
+    pub(super) const TOP_LEVEL: Self = Self(0);
 
     pub fn new(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
@@ -36,7 +34,7 @@ pub struct MessageRow {
     pub ts: f64,
     pub id: IdHash,
     /// The place of the message, shifted left to make space for a byte of flags.
-    place: u64,
+    pub(super) place: u64,
     /// The number of its author in the channel.
     pub author: u32,
     /// The number of its thread in the channel.
@@ -45,16 +43,16 @@ pub struct MessageRow {
 
 const _: () = assert!(size_of::<MessageRow>() == 32);
 
-const BOT: u64 = 1;
-const OPENER: u64 = 1 << 1;
-const REPLY: u64 = 1 << 2;
-const QUESTION_MARK: u64 = 1 << 3;
-const ASKS: u64 = 1 << 4;
-const NAMES: u64 = 1 << 5;
-const SHORT: u64 = 1 << 6;
+pub(super) const BOT: u64 = 1;
+pub(super) const OPENER: u64 = 1 << 1;
+pub(super) const REPLY: u64 = 1 << 2;
+pub(super) const QUESTION_MARK: u64 = 1 << 3;
+pub(super) const ASKS: u64 = 1 << 4;
+pub(super) const NAMES: u64 = 1 << 5;
+pub(super) const SHORT: u64 = 1 << 6;
 
 /// A text with fewer characters seldom says what it is about.
-const MIN_TELLING_CHARS: usize = 30;
+pub(super) const MIN_TELLING_CHARS: usize = 30;
 
 impl MessageRow {
     /// Returns the time to the millisecond.
@@ -120,28 +118,28 @@ pub struct RecordedAuthor {
 /// The rows of a channel, in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelRows {
-    rows: Vec<MessageRow>,
+    pub(super) rows: Vec<MessageRow>,
     /// In the order of their first messages.
-    authors: Vec<RecordedAuthor>,
+    pub(super) authors: Vec<RecordedAuthor>,
     /// The names of authors, with the numbers of the authors, in the order of their first use.
-    names: Vec<(u32, Arc<str>)>,
+    pub(super) names: Vec<(u32, Arc<str>)>,
     /// The top level and the threads, by their numbers.
-    threads: Vec<IdHash>,
+    pub(super) threads: Vec<IdHash>,
     /// The ids of the threads with their numbers, sorted by id.
-    threads_by_id: Vec<(IdHash, u32)>,
+    pub(super) threads_by_id: Vec<(IdHash, u32)>,
     /// Messages and the messages that they answer, both as indexes in `rows`. Answered messages outside of the channel
     /// are left out.
-    replies: Vec<(u32, u32)>,
+    pub(super) replies: Vec<(u32, u32)>,
     /// The same pairs, answered message first.
-    answers: OnceLock<Vec<(u32, u32)>>,
+    pub(super) answers: OnceLock<Vec<(u32, u32)>>,
     /// The ids with their indexes in `rows`, sorted by id.
-    by_id: OnceLock<Vec<(IdHash, u32)>>,
-    human_messages: OnceLock<HumanMessagesByThread>,
+    pub(super) by_id: OnceLock<Vec<(IdHash, u32)>>,
+    pub(super) human_messages: OnceLock<HumanMessagesByThread>,
 }
 
 /// The indexes of messages by human authors, grouped by thread.
 #[derive(Clone, Debug)]
-struct HumanMessagesByThread {
+pub(super) struct HumanMessagesByThread {
     places: Vec<u32>,
     /// The index at which each thread begins in `places`, and the one at which the last thread ends.
     begins: Vec<u32>,
@@ -203,7 +201,7 @@ impl ChannelRows {
         self.rows.get(self.place_of(id)? as usize).copied()
     }
 
-    fn place_of(&self, id: IdHash) -> Option<u32> {
+    pub(super) fn place_of(&self, id: IdHash) -> Option<u32> {
         let by_id = self.by_id.get_or_init(|| {
             let places = self.rows.iter().zip(0_u32..).map(|(row, place)| (row.id, place));
             let mut places: Vec<(IdHash, u32)> = places.collect();
@@ -341,6 +339,3 @@ impl<'a> RowList<'a> {
         self.iter().zip(self.from(1).iter())
     }
 }
-
-#[cfg(test)]
-mod tests;
