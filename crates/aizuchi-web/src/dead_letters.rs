@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::WorkspaceId;
-use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 use axum::Json;

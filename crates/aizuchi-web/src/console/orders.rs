@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::Mark;
-use aizuchi_model::event::DeadLetterId;
+use aizuchi_model::flow::DeadLetterId;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::SettingChange;
 use aizuchi_platform::local::controls::ConsentChange;
