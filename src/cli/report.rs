@@ -80,7 +80,10 @@ impl ReportArgs {
         let database = ReadOnlyDatabase::open(&config.database_address()).await?;
         let channels = self.find_channels(&database).await?;
         let archive = database.into_store();
-        let options = ReportOptions::new(config, ReportSource::Ledger, zone.clone());
+        let options = ReportOptions {
+            end: Some(now),
+            ..ReportOptions::new(config, ReportSource::Ledger, zone.clone())
+        };
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let (mut decisions, mut private_channels, mut has_private) = (0, 0, false);

@@ -13,6 +13,7 @@ use aizuchi_past::report::figures::{LeftOut, Report, ReportSource};
 use aizuchi_past::report::page::page;
 use aizuchi_past::report::summary::summary;
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::locale::terminal_language;
@@ -92,13 +93,14 @@ impl ReplayReportArgs {
     }
 
     /// Returns `None` if only the benchmark's figures are wanted: they are measured without a report, which takes time
-    /// to build. `model` is the model that judges.
+    /// to build. `model` is the model that judges, and `end` when the messages end.
     pub fn builder(
         &self,
         policies: &[Policy],
         judge: ReplayJudge,
         model: Option<PricedModel>,
         latency_ms: u64,
+        end: Option<Timestamp>,
     ) -> Option<ReportBuilder> {
         let is_wanted = !self.internals || self.report.is_some();
         let config = &policies.first().filter(|_| is_wanted)?.config;
@@ -112,6 +114,7 @@ impl ReplayReportArgs {
         Some(ReportBuilder::new(ReportOptions {
             judge: model,
             latency_ms: Some(latency_ms),
+            end,
             ..ReportOptions::new(config, source, zone)
         }))
     }

@@ -227,9 +227,10 @@ fn moments_are_shown_in_their_conversations() {
     let long = format!("Does anyone know which glaze is safe for cups? {}", "x".repeat(400));
     let (_folder, history) = folder_with(&recording(&format!(
         "0 08:00:00 help ida {long}\n\
-         0 08:01:00 help ruth hm, the clear one maybe, but I would ask otto {long}\n\
+         0 08:01:00 help ruth hm, the clear one maybe, but I would ask otto {}\n\
          0 12:00:00 help sami How long does the small kiln take, does anyone know?\n\
          1 15:00:00 help ida why does `make kiln` fail, who knows?\n",
+        "y".repeat(400),
     )));
     let answers = history.with_file_name("answers.jsonl");
     let lines = events(&history).into_iter().map(|call| {
@@ -247,7 +248,7 @@ fn moments_are_shown_in_their_conversations() {
         let about: Vec<&Value> = before.iter().filter(|line| line["is_about"] == true).collect();
         assert_eq!(about.len(), 1, "{moment:#}");
         let text = about[0]["text"].as_str().unwrap();
-        assert!(text.starts_with("Does") == text.ends_with('x'), "{text}");
+        assert_eq!(text.starts_with("Does"), text.ends_with('x'), "{text}");
         let cut = before.iter().filter(|line| line["is_about"] == false);
         assert!(cut.into_iter().all(|line| line["text"].as_str().unwrap().len() < 330));
     }

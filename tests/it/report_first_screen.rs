@@ -8,18 +8,23 @@ use serde_json::{Value, json};
 
 use crate::report::{folder_with, page_and_json, recording, replay, seen};
 
-/// Thirty days, each with a question that nobody takes up, one that somebody does, people in mid-talk, and on some days
-/// a call.
+/// Thirty days, each with a question that nobody takes up, or that somebody talks past just after a post would come, one
+/// that somebody takes up, and on some days a call.
 fn workshop() -> String {
     let day = |day: usize| {
         format!(
-            "{day} 08:10:00 help ida Does anyone know which glaze is safe for cups number {day}?\n\
+            "{day} 08:10:00 help ida Does anyone know which glaze is safe for cups number {day}?\n{}\
              {day} 10:00:00 help otto Where do we keep the big trimming tool, who knows?\n\
              {day} 10:20:00 help ruth In the second drawer.\n\
              {day} 13:00:00 tools sami Has anybody a spare shim for wheel {day}?\n\
              {day} 13:01:{:02} tools ruth I had one, let me look.\n\
              {day} 13:02:10 tools ida There was one in the box.\n\
              {day} 16:00:00 help otto {} how hot is kiln {day}?\n",
+            if day % 4 == 1 {
+                format!("{day} 08:12:00 help ruth Good morning!\n")
+            } else {
+                String::new()
+            },
             day % 50,
             if day % 3 == 0 { "@Aizuchi" } else { "Ruth," },
         )
@@ -183,4 +188,21 @@ fn each_number_of_the_first_screen_follows_from_the_events() {
         let is_asked = way == "Only when asked";
         assert_eq!(row.contains(">0 of "), is_asked, "{row}");
     }
+}
+
+/// What the page says to set is a config.
+#[test]
+fn the_lines_to_set_are_a_config() {
+    let (_folder, history) = folder_with(&workshop().replace("tools", "to: \\\"ols"));
+    let (page, json) = page_and_json(&history, &["--judge", "speak"]);
+    let lines = between(&page, "data-testid=\"config\">", "</code>");
+    let lines = lines.replace("&#34;", "\"").replace("&#92;", "\\");
+    let posts = &json["report"]["policies"][0]["by_channel"][1]["posts"];
+    let [count, mid_talk] = ["count", "in_mid_talk"].map(|key| posts[key].as_u64().unwrap());
+    let is_named = lines.contains("\"#to: \\\"ols\": {mode: mention_only}");
+    assert_eq!(is_named, count >= 6 && mid_talk * 3 >= count, "{posts} {lines}");
+    let config = history.with_file_name("proposed.yaml");
+    fs::write(&config, &lines).unwrap();
+    replay(&history, &["--judge", "silent", "--policy", config.to_str().unwrap()]);
+    assert!(lines.contains("mode: propose"), "{lines}");
 }

@@ -71,7 +71,7 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("dotenvy", &["aizuchi-config"]),
-    ("comfy_table", &["aizuchi-past/replay", "aizuchi-past/eval"]),
+    ("comfy_table", &["aizuchi-past/replay", "aizuchi-past/eval", "aizuchi-past/report"]),
     (
         "flate2",
         &[

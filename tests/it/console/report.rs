@@ -108,7 +108,7 @@ async fn a_report_costs_what_the_pages_of_figures_say() {
     let mut database = team.harness.lock_database().await;
     let remembered = "UPDATE attempts SET price_micros = 640000; \
         CREATE TEMP TABLE remembered AS SELECT * FROM attempts LIMIT 1; \
-        UPDATE remembered SET id = NULL, channel = NULL, verb = 'remember', price_micros = 2940000; \
+        UPDATE remembered SET id = NULL, verb = 'remember', price_micros = 2940000; \
         INSERT INTO attempts SELECT * FROM remembered; COMMIT";
     raw_sql(remembered).execute(&mut database).await.unwrap();
     let figures = format!("/api/figures?workspace={}&days=7", team.workspace);

@@ -34,7 +34,6 @@ counted! {
     channels: "1 channel", "{} channels" / "{} チャンネル";
     people: "1 person", "{} people" / "{} 人";
     messages: "1 message", "{} messages" / "{} 件の発言";
-    questions: "1 question", "{} questions" / "{} 件";
     /// Moments that stand for all of those that a sentence named before.
     of_them: "one of them", "{} of them" / "{} 件";
     posts: "1 post", "{} posts" / "{} 回";

@@ -18,19 +18,19 @@ texts! {
     your_channel: "your channel" / "皆さんのチャンネル";
     your_channels(channels: &str): "your {channels}" / "皆さんの {channels}";
     would_have_spoken(channels: &str, name: &str, rate: &str):
-        "In {channels}, {name} would have spoken {rate}." / "{channels}にいたら、{name} は{rate}話していたはずです。";
+        "In {channels}, {name} would have spoken {rate}." / "{channels}にいたら、{name} は {rate}話していたはずです。";
     would_have_spoken_at_most(channels: &str, name: &str, rate: &str):
         "In {channels}, {name} would have spoken {rate} at most: the judge of this replay always says yes."
-        / "{channels}にいたら、{name} が話すのは多くても{rate}です。この再生の判断役は必ず「話す」と答えるためです。";
+        / "{channels}にいたら、{name} が話すのは多くても {rate}です。この再生の判断役は必ず「話す」と答えるためです。";
     would_have_kept_silent(channels: &str, name: &str, period: &str):
         "In {channels}, {name} would have said nothing unasked in {period}."
-        / "{channels}にいても、{name} は{period}、自分からは何も話していなかったはずです。";
+        / "{channels}にいても、{name} は {period}、自分からは何も話していなかったはずです。";
     needs_model(name: &str):
         "{name} answers when asked, and posts nothing unasked until it has a model."
         / "{name} は呼ばれれば答えます。モデルを設定するまで、自分からは何も投稿しません。";
     find_out(command: &str, money: &str):
         "To see where it would have spoken, run this replay again with `{command}`. That costs {money}."
-        / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。費用は{money}です。";
+        / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。費用は {money} です。";
     find_out_unpriced(command: &str):
         "To see where it would have spoken, run this replay again with `{command}`."
         / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。";
@@ -39,16 +39,16 @@ texts! {
         / "話すかどうかをモデルに尋ねていません。`{command}` で、これまでの発言について尋ねられます。";
     spoke(period: &str, channels: &str, name: &str, times: &str):
         "In the last {period}, {name} spoke unasked {times} in {channels}."
-        / "直近の{period}、{channels}で、{name} は自分から {times}話しました。";
+        / "直近の {period}、{channels}で、{name} は自分から {times}話しました。";
     spoke_and_would(period: &str, channels: &str, name: &str, times: &str, unposted: &str):
         "In the last {period}, {name} spoke unasked {times} in {channels}, and would have {unposted} more where it only listens or asks first."
-        / "直近の{period}、{channels}で、{name} は自分から {times}話し、聞くだけ、または先に提案するチャンネルでは {unposted}「話す」と判断しました。";
+        / "直近の {period}、{channels}で、{name} は自分から {times}話し、聞くだけ、または先に提案するチャンネルでは {unposted}「話す」と判断しました。";
     would_where_silent(period: &str, channels: &str, name: &str, times: &str):
         "In the last {period}, {name} would have spoken {times} in {channels}, where it only listens or asks first."
-        / "直近の{period}、聞くだけ、または先に提案する{channels}で、{name} は {times}「話す」と判断しました。";
+        / "直近の {period}、聞くだけ、または先に提案する {channels}で、{name} は {times}「話す」と判断しました。";
     spoke_never(period: &str, channels: &str, name: &str):
         "In the last {period}, {name} posted nothing unasked in {channels}."
-        / "直近の{period}、{channels}で、{name} は自分からは何も投稿しませんでした。";
+        / "直近の {period}、{channels}で、{name} は自分からは何も投稿しませんでした。";
     here_they_are: "Here they are." / "以下がその場面です。";
     here_are_some(moments: &str): "Here are {moments}." / "以下は、そのうちの {moments}です。";
     two_sentences(one: &str, other: &str): "{one} {other}" / "{one}{other}";
@@ -95,7 +95,7 @@ texts! {
         / "「話している最中」とは、投稿の前後 1 分以内に、答える相手以外の人が同じ会話で発言していたことです。";
     price_estimated(model: &str, date: &str):
         "Prices are estimates with {model}: checks whether to speak, replies and memory, at the list prices of {date}. Without a model it costs nothing."
-        / "費用は {model} を使った場合の見積もりです。話すかどうかの判断、返答、記憶を含み、{date}時点の定価で計算しています。モデルを使わなければ無料です。";
+        / "費用は {model} を使った場合の見積もりです。話すかどうかの判断、返答、記憶を含み、{date} 時点の定価で計算しています。モデルを使わなければ無料です。";
     price_unknown: "What a month with a model costs is not known." / "モデルを使った場合の 1 か月の費用はわかりません。";
     price_from_ledger(money: &str):
         "Prices rest on what its models cost in this period, {money} as the console counts it: checks, replies, memory and all else."
@@ -119,9 +119,9 @@ texts! {
     left_out_between(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
     nobody_took_it_up: "Nobody took it up within an hour." / "1 時間、誰も応じませんでした。";
-    taken_up(name: Name<'_>, after: &str): "{name} took it up {after} later." / "{after}後に{name:#}が応じました。";
-    wrote_before(name: Name<'_>, before: &str): "{name} wrote {before} before it." / "その {before}前に{name:#}の発言がありました。";
-    wrote_after(name: Name<'_>, after: &str): "{name} wrote {after} after it." / "その {after}後に{name:#}の発言がありました。";
+    taken_up(name: Name<'_>, after: &str): "{name} took it up {after} after the message." / "発言の {after}後に {name:#}が応じました。";
+    wrote_before(name: Name<'_>, before: &str): "{name} wrote {before} before this moment." / "この場面の {before}前に {name:#}の発言がありました。";
+    wrote_after(name: Name<'_>, after: &str): "{name} wrote {after} after this moment." / "この場面の {after}後に {name:#}の発言がありました。";
 
     // Where and when.
     where_and_when: "Where and when" / "場所と時間帯";

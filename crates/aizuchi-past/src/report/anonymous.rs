@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::replay::moments::Reason;
 use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
-use crate::report::moment::{Author, MomentAct, MomentMessage, ReportMoment};
+use crate::report::moment::{MomentAct, MomentAuthor, MomentMessage, ReportMoment};
 
 /// Which names are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Replacements {
         message.text = self.text(&message.text);
     }
 
-    fn author(&self, author: &mut Author) {
+    fn author(&self, author: &mut MomentAuthor) {
         if let Some(neutral) = self.users.get(&author.id) {
             author.name.clone_from(neutral);
         }

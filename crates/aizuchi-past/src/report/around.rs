@@ -16,11 +16,16 @@ pub struct PeopleAround<'a> {
     rows: &'a ChannelRows,
     /// Whether the recording says for every message what it answers. Platforms record it only for replies.
     is_annotated: bool,
+    /// Until when it is known what people wrote.
+    end: Timestamp,
 }
 
 impl<'a> PeopleAround<'a> {
-    pub fn new(channel: &'a RecordedChannel) -> Self {
-        Self { rows: &channel.rows, is_annotated: channel.is_annotated }
+    /// `end` is when the recording of all channels ends. If omitted: when that of this channel does.
+    pub fn new(channel: &'a RecordedChannel, end: Option<Timestamp>) -> Self {
+        let rows = &channel.rows;
+        let last = rows.last().map_or(Timestamp::MIN, |row| row.at());
+        Self { rows, is_annotated: channel.is_annotated, end: last.max(end.unwrap_or(last)) }
     }
 
     pub fn message(&self, id: &str) -> Option<MessageRow> {
@@ -50,10 +55,9 @@ impl<'a> PeopleAround<'a> {
     /// Returns the questions to everybody that nobody took up within an hour, by time. A question that repeats its
     /// author's last one does not count again, and neither does one at whose end the recording ends.
     pub fn open_questions(&self) -> Vec<MessageRow> {
-        let Some(end) = self.rows.last().map(|row| row.at()) else { return Vec::new() };
         let mut found: Vec<MessageRow> = Vec::new();
         for row in self.in_place(None).iter().filter(|row| row.asks() && !row.names_somebody()) {
-            let is_known = end.duration_since(row.at()) > ANSWER_WINDOW;
+            let is_known = self.end.duration_since(row.at()) > ANSWER_WINDOW;
             let begins = !self.is_annotated || row.is_opener();
             let is_again = || says_again(asked(&row), found.iter().map(asked));
             if is_known && begins && !is_again() && self.taken_up(&row).is_none() {
@@ -154,7 +158,7 @@ mod tests {
             message("5", "eve", 20_000.0, &[]),
         ];
         let channel = RecordedChannel::from_messages("r".to_owned(), messages);
-        let people = PeopleAround::new(&channel);
+        let people = PeopleAround::new(&channel, None);
         let taken_up = |id: &str| {
             let found = people.taken_up(&people.message(id).unwrap());
             found.map(|answer| answer.id)
@@ -164,6 +168,8 @@ mod tests {
         assert_eq!(taken_up("4"), None);
         let open: Vec<_> = people.open_questions().iter().map(|one| one.id).collect();
         assert_eq!(open, [IdHash::new("4")], "of the last one it is not known");
+        let later = Timestamp::from_second(30_000).unwrap();
+        assert_eq!(PeopleAround::new(&channel, Some(later)).open_questions().len(), 2);
     }
 
     #[test]
@@ -171,7 +177,7 @@ mod tests {
         for (second, expected) in [(3600.0, 0), (3601.0, 1)] {
             let messages = vec![message("1", "ann", 0.0, &[]), message("2", "ben", second, &[])];
             let channel = RecordedChannel::from_messages("r".to_owned(), messages);
-            assert_eq!(PeopleAround::new(&channel).open_questions().len(), expected);
+            assert_eq!(PeopleAround::new(&channel, None).open_questions().len(), expected);
         }
     }
 
@@ -184,7 +190,7 @@ mod tests {
             RecordedMessage { bot: true, ..message("4", "bot", 600.0, &[]) },
         ];
         let channel = RecordedChannel::from_messages("r".to_owned(), messages);
-        let people = PeopleAround::new(&channel);
+        let people = PeopleAround::new(&channel, None);
         let asked = people.message("1").unwrap();
         let mid_talk = |second: i64| {
             let found =

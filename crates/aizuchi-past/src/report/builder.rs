@@ -35,6 +35,8 @@ pub struct ReportOptions {
     /// Whether the config names a model, even if the replay uses another one.
     pub names_model: bool,
     pub latency_ms: Option<u64>,
+    /// When the messages of all channels end, if known.
+    pub end: Option<Timestamp>,
 }
 
 impl ReportOptions {
@@ -57,6 +59,7 @@ impl ReportOptions {
             judge: None,
             names_model: names_model(&config.agents),
             latency_ms: None,
+            end: None,
         }
     }
 }
@@ -127,8 +130,9 @@ impl ReportBuilder {
         if let (Some(first), Some(last)) = (first, last) {
             self.include(first.at(), last.at());
         }
-        let (source, names) = (self.options.source, &self.names);
-        let analysis = ChannelAnalysis { channel, moments: &moments.moments, names, source };
+        let (source, end, names) = (self.options.source, self.options.end, &self.names);
+        let moments_of_channel = &moments.moments;
+        let analysis = ChannelAnalysis { channel, moments: moments_of_channel, names, source, end };
         let report = analysis.report(&self.options.zone)?;
         let memory = match source {
             ReportSource::Ledger => None,

@@ -14,7 +14,7 @@ use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::around::{PeopleAround, is_within_hour};
 use crate::report::figures::{ChannelFigures, HourFigures, PostFigures, ReportSource};
 use crate::report::moment::{
-    Author, MAX_MOMENTS, MomentAct, MomentGroup, MomentMessage, Person, Rated, ReportMoment,
+    MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, Rated, ReportMoment,
     choose_from, shown_text, whole_text,
 };
 
@@ -43,6 +43,8 @@ pub struct ChannelAnalysis<'a> {
     pub moments: &'a [Moment],
     pub names: &'a Names,
     pub source: ReportSource,
+    /// When the recording of all channels ends, if known.
+    pub end: Option<Timestamp>,
 }
 
 /// A decision that a report may show. Its conversation is read only if it is selected.
@@ -71,7 +73,7 @@ impl Rated for Candidate<'_> {
 impl<'a> ChannelAnalysis<'a> {
     /// Fails if a message cannot be read.
     pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
-        let people = PeopleAround::new(self.channel);
+        let people = PeopleAround::new(self.channel, self.end);
         let mut hours = [HourFigures::default(); 24];
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
         let mut messages = 0;
@@ -268,9 +270,9 @@ impl<'a> ChannelAnalysis<'a> {
         })
     }
 
-    fn author(&self, row: &MessageRow) -> Author {
+    fn author(&self, row: &MessageRow) -> MomentAuthor {
         let id = self.channel.rows.author(row).to_string();
-        Author { name: self.names.get(&id).unwrap_or(&id).clone(), id }
+        MomentAuthor { name: self.names.get(&id).unwrap_or(&id).clone(), id }
     }
 
     fn act(&self, moment: &Moment) -> MomentAct {

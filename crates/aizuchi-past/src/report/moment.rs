@@ -65,7 +65,7 @@ pub enum MomentAct {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MomentMessage {
     pub at: Timestamp,
-    pub author: Author,
+    pub author: MomentAuthor,
     pub is_bot: bool,
     pub text: String,
     /// Whether the moment is about this message.
@@ -76,7 +76,7 @@ pub struct MomentMessage {
 
 /// An author. The id distinguishes authors whose names are replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Author {
+pub struct MomentAuthor {
     #[serde(skip)]
     pub id: String,
     pub name: String,
@@ -84,7 +84,7 @@ pub struct Author {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Person {
-    pub person: Author,
+    pub person: MomentAuthor,
     pub seconds: f64,
 }
 

@@ -39,7 +39,7 @@ struct ReportPage<'a> {
     prices: String,
     /// Whether it is known when the persona would post.
     is_known: bool,
-    groups: Vec<GroupView>,
+    groups: Vec<MomentGroupView>,
     channels: Vec<ChannelBar>,
     hours: Option<HourChart>,
     lines: String,
@@ -58,7 +58,7 @@ struct WayView {
     price: String,
 }
 
-struct GroupView {
+struct MomentGroupView {
     heading: &'static str,
     moments: Vec<MomentView>,
 }
@@ -166,10 +166,10 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn groups(&self) -> Vec<GroupView> {
+    fn groups(&self) -> Vec<MomentGroupView> {
         let moments = &self.policy.moments;
         let groups = moments.chunk_by(|one, other| one.group == other.group).enumerate();
-        let groups = groups.map(|(place, of_group)| GroupView {
+        let groups = groups.map(|(place, of_group)| MomentGroupView {
             heading: sentences::group(of_group[0].group, self.language),
             moments: of_group
                 .iter()

@@ -267,7 +267,10 @@ impl Computation {
         let ReportSubject { days, has_private, .. } = self.subject;
         let since = basis.now - SignedDuration::from_hours(days * 24);
         let zone = self.web.zone.clone();
-        let options = ReportOptions::new(&basis.config, ReportSource::Ledger, zone);
+        let options = ReportOptions {
+            end: Some(basis.now),
+            ..ReportOptions::new(&basis.config, ReportSource::Ledger, zone)
+        };
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let mut computed = ComputedReport::default();
