@@ -39,7 +39,7 @@ struct ReportPage<'a> {
     prices: String,
     /// Whether it is known when the persona would post.
     is_known: bool,
-    groups: Vec<MomentGroupView>,
+    groups: Vec<ReportGroupView>,
     channels: Vec<ChannelBar>,
     hours: Option<HourChart>,
     lines: String,
@@ -58,29 +58,29 @@ struct WayView {
     price: String,
 }
 
-struct MomentGroupView {
+struct ReportGroupView {
     heading: &'static str,
-    moments: Vec<MomentView>,
+    moments: Vec<ReportMomentView>,
 }
 
-struct MomentView {
+struct ReportMomentView {
     class: &'static str,
     channel: String,
     when: String,
     /// The beginning of the message that it is about.
     gist: String,
-    before: Vec<MessageView>,
+    before: Vec<ReportMessageView>,
     act: &'static str,
     time: String,
     persona: String,
     said: Option<Vec<TextPart>>,
-    after: Vec<MessageView>,
+    after: Vec<ReportMessageView>,
     reason: Option<String>,
     then: String,
     is_open: bool,
 }
 
-struct MessageView {
+struct ReportMessageView {
     name: String,
     initial: String,
     color: u32,
@@ -166,10 +166,10 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn groups(&self) -> Vec<MomentGroupView> {
+    fn groups(&self) -> Vec<ReportGroupView> {
         let moments = &self.policy.moments;
         let groups = moments.chunk_by(|one, other| one.group == other.group).enumerate();
-        let groups = groups.map(|(place, of_group)| MomentGroupView {
+        let groups = groups.map(|(place, of_group)| ReportGroupView {
             heading: sentences::group(of_group[0].group, self.language),
             moments: of_group
                 .iter()
@@ -180,7 +180,7 @@ impl<'a> PageBuilder<'a> {
         groups.collect()
     }
 
-    fn moment(&self, moment: &ReportMoment, is_open: bool) -> MomentView {
+    fn moment(&self, moment: &ReportMoment, is_open: bool) -> ReportMomentView {
         let l = self.language;
         let message = |message: &MomentMessage| self.message(message);
         let said = match &moment.act {
@@ -188,7 +188,7 @@ impl<'a> PageBuilder<'a> {
             MomentAct::WouldAsk | MomentAct::Silent => None,
         };
         let about = moment.before.iter().find(|message| message.is_about);
-        MomentView {
+        ReportMomentView {
             class: match moment.group {
                 MomentGroup::OpenQuestion | MomentGroup::Other => "post",
                 MomentGroup::MidTalk => "mid-talk",
@@ -209,7 +209,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn message(&self, message: &MomentMessage) -> MessageView {
+    fn message(&self, message: &MomentMessage) -> ReportMessageView {
         let name = message.author.name.clone();
         // Neutral names differ in their last character. A bot keeps its name.
         let character = match self.report.is_anonymous && !message.is_bot {
@@ -218,7 +218,7 @@ impl<'a> PageBuilder<'a> {
         };
         let id = message.author.id.bytes();
         let color = id.fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        MessageView {
+        ReportMessageView {
             initial: character
                 .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
             color: color % COLORS,
