@@ -1,7 +1,7 @@
 //! The arguments that name recorded messages, for `replay` and `tune`.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
@@ -10,7 +10,6 @@ use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
-use aizuchi_past::report::replay_command::{Argument, INPUT};
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::Args;
@@ -115,35 +114,11 @@ impl RecordingArgs {
         }
     }
 
-    /// The command-line arguments that select the same messages again.
-    pub fn words(&self) -> Vec<Argument> {
-        let option = |name: &str, value: Argument| [Argument::plain(name), value];
-        let input = self.input.iter().map(|input| Argument::file(input, INPUT));
-        let store = self.from_store.iter().flat_map(|url| {
-            let url = url.as_deref().map(address);
-            [Argument::plain("--from-store")].into_iter().chain(url)
-        });
-        let times = [("--from", self.from), ("--to", self.to)];
-        let times = times
-            .into_iter()
-            .filter_map(|(name, at)| Some(option(name, Argument::plain(at?.to_string()))));
-        let private = self.private.then(|| Argument::plain("--private"));
-        input.chain(store).chain(times.flatten()).chain(private).collect()
-    }
-
     fn name(&self) -> String {
         match &self.input {
             Some(input) => input.display().to_string(),
             None => "the database".to_owned(),
         }
-    }
-}
-
-/// The URL as an argument. That of a server may contain a password, so it is not shown.
-fn address(url: &str) -> Argument {
-    match url.starts_with("sqlite:") {
-        true => Argument::file(Path::new(url), "URL"),
-        false => Argument::secret("URL"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
@@ -17,7 +17,6 @@ use aizuchi_past::replay::table::table;
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};
 use aizuchi_past::report::builder::ReportBuilder;
 use aizuchi_past::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
-use aizuchi_past::report::replay_command::{Argument, POLICY, ReplayCommand};
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -72,7 +71,6 @@ impl ReplayArgs {
     ) -> anyhow::Result<ExitCode> {
         // Count unknown judgments instead of warning about each of them.
         log::init_plain("warn,aizuchi_agent::runner=error");
-        let config = named.clone();
         let files = match (&self.policy[..], named) {
             ([], None) => Vec::new(),
             ([], Some(config)) => vec![config],
@@ -85,7 +83,6 @@ impl ReplayArgs {
         if policies.is_empty() {
             policies.push(self.report.default_policy());
         }
-        self.report.add_default_limits(&mut policies);
         let labels = self.welcome_labels(source, &policies)?;
         let mut judge = self.judge.prepare(source, selection)?;
         if judge.kind() == ReplayJudge::Model && policies.iter().any(has_own_judge) {
@@ -111,34 +108,15 @@ impl ReplayArgs {
             settings,
             bar: &bar,
         };
-        let mut builder = self.report.builder(&policies, judge.kind(), judge.model(), self.latency);
+        let (kind, model, end) =
+            (judge.kind(), judge.model(), recording.span.map(|(_, last)| last));
+        let mut builder = self.report.builder(&policies, kind, model, self.latency, end);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
-        let command = self.command(config.as_deref());
-        let report = self.report.finish(builder, &policies, left_out(&recording), command)?;
+        let report = self.report.finish(builder, &policies, left_out(&recording))?;
         self.print(&recording, &judge, &scores, report)?;
         Ok(self.exit_code(&recording))
-    }
-
-    /// The command that repeats this replay, with the config that `--config` names.
-    fn command(&self, config: Option<&Path>) -> ReplayCommand {
-        let file = |option: &str, path: &Path, stands_for_it| {
-            [Argument::plain(option), Argument::file(path, stands_for_it)]
-        };
-        let config = config.map(|path| file("--config", path, "CONFIG.yaml"));
-        let policies = self.policy.iter().flat_map(|path| file("--policy", path, POLICY));
-        let latency = (self.latency != LATENCY_MS).then_some(("--latency", self.latency));
-        let seed = (self.seed != SEED).then_some(("--seed", self.seed));
-        let numbers = [latency, seed].into_iter().flatten().flat_map(|(option, number)| {
-            [Argument::plain(option), Argument::plain(number.to_string())]
-        });
-        ReplayCommand {
-            config: config.into_iter().flatten().collect(),
-            history: self.recording.words(),
-            policies: policies.collect(),
-            others: numbers.chain(self.report.words()).collect(),
-        }
     }
 
     /// The labels of how welcome messages were, if a policy uses them and the input has them.
@@ -184,7 +162,7 @@ impl ReplayArgs {
         for policy in policies {
             run.bar.set_message(policy.name.clone());
             if let Some(report) = &mut report {
-                report.begin_replay(policy);
+                report.begin_policy(&policy.name);
             }
             let events = events.as_mut().map(|events| events as &mut dyn Write);
             scores.push(run.replay(policy, events, report.as_deref_mut())?);

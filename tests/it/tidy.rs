@@ -44,7 +44,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     ("unicode_normalization", &["aizuchi-model/recall", "aizuchi-llm/prompt"]),
     ("unicode_segmentation", &["aizuchi-model/split"]),
-    ("unicode_width", &["aizuchi-model/table", "aizuchi-past/report"]),
+    ("unicode_width", &["aizuchi-model/table"]),
     ("axum", &["aizuchi-web", "aizuchi-fakes"]),
     ("askama", &["aizuchi-web", "aizuchi-past/report", "aizuchi-fakes"]),
     ("hyper", &["aizuchi-web"]),
@@ -71,7 +71,7 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("dotenvy", &["aizuchi-config"]),
-    ("comfy_table", &["aizuchi-past/table"]),
+    ("comfy_table", &["aizuchi-past/table", "aizuchi-past/report"]),
     (
         "flate2",
         &[

@@ -46,8 +46,6 @@ const KEPT_MESSAGES: usize = 50_000;
 pub struct Policy {
     pub name: String,
     pub config: Config,
-    /// The names of the policies that this one repeats with the default limits restored.
-    pub with_default_limits_of: Vec<String>,
 }
 
 impl Policy {
@@ -61,7 +59,6 @@ impl Policy {
         Ok(Self {
             name: name.with_context(|| format!("{} names no file of settings", path.display()))?,
             config,
-            with_default_limits_of: Vec::new(),
         })
     }
 
@@ -96,11 +93,7 @@ impl Policy {
 
     /// Returns the defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
-        Self {
-            name: "default".to_owned(),
-            config: Config::default(),
-            with_default_limits_of: Vec::new(),
-        }
+        Self { name: "default".to_owned(), config: Config::default() }
     }
 }
 
