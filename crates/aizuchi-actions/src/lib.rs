@@ -52,18 +52,9 @@ pub enum Command {
     Stop,
     /// Take part here in this mode; `None` returns to the configured mode.
     Mode(Option<Mode>),
-    /// Follow the standing order in the command from now on.
-    GiveStandingOrder(StandingOrderTarget),
-    /// Keep the standing order in the command as a draft, and report what it would have changed.
-    DraftStandingOrder(StandingOrderTarget),
-    /// Follow the draft of this number from now on.
-    KeepStandingOrder(i64),
-    /// Discard the draft of this number.
-    DropOrderDraft(i64),
+    StandingOrder(StandingOrderCommand),
     /// List the standing orders that apply here.
     ListStandingOrders,
-    /// Stop following the order of this number.
-    DropStandingOrder(i64),
     /// Change a setting, or all of them, as the command says.
     ChangeSetting(SettingRequest),
     /// List the settings that apply here.
@@ -82,6 +73,21 @@ pub enum Command {
     Help,
     /// Explain how to give a command that was nearly given.
     Usage(NearMiss),
+}
+
+/// A change of the standing orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandingOrderCommand {
+    /// Follow the order in the command from now on.
+    Give(StandingOrderTarget),
+    /// Keep the order in the command as a draft, and report what it would have changed.
+    Draft(StandingOrderTarget),
+    /// Follow the draft of this number from now on.
+    Keep(i64),
+    /// Discard the draft of this number.
+    DropDraft(i64),
+    /// Stop following the order of this number.
+    Drop(i64),
 }
 
 /// A command whose argument was not understood.
@@ -152,8 +158,10 @@ impl Command {
     /// Turns a new standing order into a draft, if the rules require that.
     pub fn under(self, rulebook: &Rulebook) -> Self {
         match self {
-            Command::GiveStandingOrder(target) if rulebook.drafts_standing_orders => {
-                Command::DraftStandingOrder(target)
+            Command::StandingOrder(StandingOrderCommand::Give(target))
+                if rulebook.drafts_standing_orders =>
+            {
+                Command::StandingOrder(StandingOrderCommand::Draft(target))
             }
             command => command,
         }
@@ -220,23 +228,14 @@ impl CommandRequest {
         match self.command {
             Command::Mode(_)
             | Command::Mute { scope: MuteScope::Workspace, .. }
-            | Command::GiveStandingOrder(StandingOrderTarget::Workspace)
-            | Command::DraftStandingOrder(StandingOrderTarget::Workspace)
+            | Command::StandingOrder(
+                StandingOrderCommand::Give(StandingOrderTarget::Workspace)
+                | StandingOrderCommand::Draft(StandingOrderTarget::Workspace),
+            )
             | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
-            Command::GiveStandingOrder(
-                StandingOrderTarget::Thread
-                | StandingOrderTarget::Channel
-                | StandingOrderTarget::Order(_),
-            )
-            | Command::DraftStandingOrder(
-                StandingOrderTarget::Thread
-                | StandingOrderTarget::Channel
-                | StandingOrderTarget::Order(_),
-            )
-            | Command::DropStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_)
-            | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
+            Command::StandingOrder(_) | Command::Reset => {
+                self.visibility == Visibility::Direct || self.role == Role::Admin
+            }
             // A model may cost more, so choosing one is reserved for admins even in direct messages.
             Command::ChangeSetting(SettingRequest { target, kind, is_narrowing }) => match target {
                 SettingTarget::Workspace | SettingTarget::Named => self.role == Role::Admin,
@@ -276,11 +275,7 @@ impl CommandRequest {
                 | Command::Unmute(_)
                 | Command::Stop
                 | Command::Mode(_)
-                | Command::GiveStandingOrder(_)
-                | Command::DropStandingOrder(_)
-                | Command::DraftStandingOrder(_)
-                | Command::KeepStandingOrder(_)
-                | Command::DropOrderDraft(_)
+                | Command::StandingOrder(_)
                 | Command::ChangeSetting(_)
                 | Command::Reset => true,
                 Command::Why
@@ -323,14 +318,10 @@ impl CommandRequest {
             Command::Why
             | Command::Status
             | Command::Memory
-            | Command::GiveStandingOrder(_)
+            | Command::StandingOrder(_)
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
             | Command::ListSettings
-            | Command::DropStandingOrder(_)
-            | Command::DraftStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_)
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

@@ -517,15 +517,7 @@ impl Inbox {
             if request.command == Command::ForgetThat {
                 return self.forget_that(request).await;
             }
-            let is_standing_order = matches!(
-                request.command,
-                Command::GiveStandingOrder(_)
-                    | Command::DropStandingOrder(_)
-                    | Command::DraftStandingOrder(_)
-                    | Command::KeepStandingOrder(_)
-                    | Command::DropOrderDraft(_)
-            );
-            if is_standing_order {
+            if let Command::StandingOrder(_) = request.command {
                 return self.change_standing_orders(request).await;
             }
             if let Command::ChangeSetting(_) = request.command {
