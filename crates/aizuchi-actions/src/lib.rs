@@ -2,6 +2,10 @@
 //! text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons around
 //! it; anything else is conversation, which a model answers.
 
+pub mod refusal;
+pub mod access;
+pub mod desk;
+pub mod question;
 pub mod named_message;
 pub mod quoted;
 pub mod remembered;
@@ -18,12 +22,15 @@ pub mod reply_renderer;
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility, WorkspaceId,
+};
 use aizuchi_model::persona::Language;
 use aizuchi_model::persona::written::language_of;
 use aizuchi_model::rules::setting_override::{SettingKind, SettingRole};
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_store::order::Order;
+use aizuchi_store::{Store, StoreError};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -139,6 +146,21 @@ pub enum MuteLength {
 pub enum MuteScope {
     Channel,
     Workspace,
+}
+
+/// Returns the order of a `stop`. It never shortens a mute; it is then only recorded.
+pub async fn stop_order(
+    store: &dyn Store,
+    (workspace, channel): (WorkspaceId, ChannelId),
+    at: Timestamp,
+    by: Role,
+) -> Result<Order, StoreError> {
+    let until = at + STOP_DURATION;
+    let orders = store.orders(&workspace).await?;
+    Ok(match orders.channel_mute(&channel, until) {
+        Some(_) => Order::NoteStop { workspace, channel, until },
+        None => Order::Mute { workspace, channel: Some(channel), until, by },
+    })
 }
 
 impl Command {

@@ -9,6 +9,7 @@
 pub mod number_id;
 pub mod reloadable;
 pub mod ip_network;
+pub mod access_role;
 pub mod chat;
 pub mod persona;
 pub mod rules;

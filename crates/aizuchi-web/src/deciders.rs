@@ -1,33 +1,13 @@
-//! Who may decide on proposals, tool calls and offers: visitors who may give orders and read the channel.
+//! What visitors see of proposals, tool calls and offers: those of the channels that they may read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_actions::access::Access;
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use jiff::Timestamp;
 
-use crate::access::Access;
-use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
-
-/// Refuses visitors who may not decide about a conversation.
-pub async fn require_decider(
-    web: &Web,
-    access: &Access,
-    conversation: &ConversationId,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let ConversationId { workspace, channel, .. } = conversation;
-    if ChannelReader::new(web, access).may_read(workspace, channel).await? {
-        return Ok(());
-    }
-    Err(match access {
-        Access::ThisMachine => Refusal::SignInToRead.into(),
-        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
-    })
-}
 
 /// Removes the name of who decided for visitors who may not decide: viewers learn no names of people.
 pub fn hide_decider(access: &Access, decided: &mut Option<(Arc<str>, Timestamp)>) {

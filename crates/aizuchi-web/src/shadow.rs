@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_config::configured_models::budgeted::BudgetedModel;
 use aizuchi_llm::Llm;
 use aizuchi_llm::model::ModelId;
@@ -16,7 +17,6 @@ use axum::Form;
 use axum::extract::rejection::FormRejection;
 use tokio::runtime::Handle;
 
-use crate::access::Access;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
 

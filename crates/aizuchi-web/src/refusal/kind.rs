@@ -1,11 +1,21 @@
 //! The statuses and the names of refusals that other parts of the program declare. The names never change.
 
+use aizuchi_actions::refusal::{ActionRefusal, RefusalKind};
 use aizuchi_config::configured_models::choice::ChoiceError;
-use aizuchi_model::memo::MemoError;
 use aizuchi_past::past_moment::Unjudgeable;
 use aizuchi_platform::local::error::LocalRoomError;
-use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
+
+pub(super) fn of_action(why: &ActionRefusal) -> (StatusCode, &'static str) {
+    let (kind, id) = why.kind();
+    let status = match kind {
+        RefusalKind::Forbidden => StatusCode::FORBIDDEN,
+        RefusalKind::Unknown => StatusCode::NOT_FOUND,
+        RefusalKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+        RefusalKind::Conflict => StatusCode::CONFLICT,
+    };
+    (status, id)
+}
 
 pub(super) fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
     match error {
@@ -50,45 +60,6 @@ pub(super) fn of_choice(error: &ChoiceError) -> (StatusCode, &'static str) {
         ChoiceError::NotFoundHere => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_model"),
         ChoiceError::Failed { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "model_failed"),
         ChoiceError::NotSaved(_) => (StatusCode::INTERNAL_SERVER_ERROR, "choice_not_saved"),
-    }
-}
-
-pub(super) fn memo_id(error: MemoError) -> &'static str {
-    match error {
-        MemoError::EmptyName => "memo_name_empty",
-        MemoError::NameTooLong => "memo_name_too_long",
-        MemoError::InvalidName => "memo_name_invalid",
-        MemoError::InvalidPriority => "memo_priority_invalid",
-        MemoError::EmptyContent => "memo_content_empty",
-        MemoError::ContentTooLong => "memo_content_too_long",
-        MemoError::DetailTooLong => "memo_detail_too_long",
-        MemoError::TagTooLong => "memo_tag_too_long",
-        MemoError::TooMany => "too_many_memos",
-        MemoError::TooManyTags => "too_many_tags",
-        MemoError::NothingToChange => "nothing_to_change",
-        MemoError::ReadOnlyHere => "memo_read_only",
-    }
-}
-
-pub(super) fn order_id(why: &RefusalReason) -> &'static str {
-    match why {
-        RefusalReason::DeadLetterGone => "dead_letter_gone",
-        RefusalReason::DeadLetterBlocked => "dead_letter_blocked",
-        RefusalReason::DeadLetterIncomplete => "dead_letter_incomplete",
-        RefusalReason::MemoryChanged => "memory_changed",
-        RefusalReason::NotDecided => "not_decided",
-        RefusalReason::TooManyStandingOrders => "too_many_standing_orders",
-        RefusalReason::NoStandingOrder => "no_standing_order",
-        RefusalReason::NoOrderDraft => "no_order_draft",
-        RefusalReason::ProposalGone => "proposal_gone",
-        RefusalReason::ProposalDecided => "proposal_decided",
-        RefusalReason::ProposalLapsed => "proposal_lapsed",
-        RefusalReason::ProposalBlocked => "proposal_blocked",
-        RefusalReason::TrustOfferGone => "trust_offer_gone",
-        RefusalReason::ConsentGone => "consent_gone",
-        RefusalReason::ConsentDecided => "consent_decided",
-        RefusalReason::ConsentLapsed => "consent_lapsed",
-        RefusalReason::Unstorable(_) => "unstorable",
     }
 }
 
