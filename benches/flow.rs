@@ -10,7 +10,7 @@ use aizuchi_model::chat::{
     WorkspaceId,
 };
 use aizuchi_model::decision::DecisionResult;
-use aizuchi_model::event::{
+use aizuchi_model::flow::{
     Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
 };
 use aizuchi_past::replay::history::History;

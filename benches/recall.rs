@@ -10,7 +10,7 @@ use aizuchi_model::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::recall::RecallQuery;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::{InboxEntry, Store, sqlite};

@@ -12,7 +12,7 @@ use aizuchi_model::chat::{
     Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::recall::RecallQuery;
 use aizuchi_past::replay::history::{History, RecordedChannel, RecordedMessage};
 use aizuchi_store::database::DatabaseStore;

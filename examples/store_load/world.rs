@@ -5,7 +5,7 @@ use aizuchi_model::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::{InboxEntry, Store};
 use futures_util::{StreamExt, stream};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aizuchi_config::Config;
 use aizuchi_model::chat::{ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_platform::PlatformDeps;

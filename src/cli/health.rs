@@ -1,4 +1,4 @@
-//! `aizuchi health`: whether the Aizuchi of this config is available on this machine. ForgetTargets for health checks of
+//! `aizuchi health`: whether the Aizuchi of this config is available on this machine. For health checks of
 //! containers whose image has no other HTTP client.
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -10,7 +10,7 @@ use aizuchi_model::chat::{Arrival, ConversationId, Heard, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::learned::features::{NAMES, VERSION};
 use aizuchi_model::decision::learned::{MAX_MOMENTS, MIN_VERDICTS, MIN_YES};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::rules::ChannelRules;
 use aizuchi_store::InboxEntry;
 use serde_json::{Value, json};

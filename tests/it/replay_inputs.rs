@@ -11,7 +11,7 @@ use aizuchi_model::chat::{
     MessageId, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case;
 use aizuchi_past::eval::decide::item;

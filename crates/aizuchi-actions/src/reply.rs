@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use aizuchi_model::decision::Decision;
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::quiet_order::OrderedQuiet;
+use aizuchi_model::flow::quiet_order::OrderedQuiet;
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};

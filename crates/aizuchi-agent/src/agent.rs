@@ -1,4 +1,4 @@
-//! The agent: what each event does, on one screen. Handlers read, think and post; they never write to the store.
+//! The agent: what each kind of work takes, on one screen. Handlers read, think and post; they never write to the store.
 
 pub mod pace;
 mod reserve;
@@ -53,8 +53,8 @@ use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::decision::{Attempt, DecisionResult, Evaluation};
-use aizuchi_model::event::quiet_order::QuietOrder;
-use aizuchi_model::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
+use aizuchi_model::flow::quiet_order::QuietOrder;
+use aizuchi_model::flow::{Claim, DecisionClosing, Outcome, StepResult, Work};
 use aizuchi_model::memo::MemoChange;
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::outgoing;
@@ -302,7 +302,7 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Outcome {
         let words = if claim.is_owed { Words::Owed } else { Words::Unasked };
-        match self.speaker(claim.event.conversation(), words).await {
+        match self.speaker(claim.work.conversation(), words).await {
             Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
             Err(error) => Outcome::new(self.handle_error(claim, error.into())),
         }
@@ -330,14 +330,14 @@ impl Agent {
             read_attachments: Vec::new(),
             quiet_order: None,
         };
-        let handled = match &claim.event {
-            Event::Judge(conversation) => {
+        let handled = match &claim.work {
+            Work::Judge(conversation) => {
                 self.judge(claim, conversation, superseded, &mut trace).await
             }
-            Event::Reply(conversation) => {
+            Work::Reply(conversation) => {
                 self.reply(claim, conversation, superseded, &mut trace).await
             }
-            Event::Post(item) => self.post(claim, item, &mut trace).await,
+            Work::Post(item) => self.post(claim, item, &mut trace).await,
         };
         if let (Err(error), Some(evaluation)) = (&handled, &mut trace.evaluation) {
             // The gate was passed at first.
@@ -393,14 +393,12 @@ impl Agent {
             texts::models::problem(language, problem)
         });
         let why = why.to_owned();
-        match &claim.event {
-            Event::Judge(_) => {
+        match &claim.work {
+            Work::Judge(_) => StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why)),
+            Work::Reply(_) if !claim.is_owed => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))
             }
-            Event::Reply(_) if !claim.is_owed => {
-                StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))
-            }
-            Event::Reply(_) | Event::Post(_) => StepResult::Failed { error, why },
+            Work::Reply(_) | Work::Post(_) => StepResult::Failed { error, why },
         }
     }
 

@@ -29,7 +29,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::clock::{Clock, duration_from_seconds};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::memory::asker;
 use aizuchi_model::persona::spelling::spellings;
 use aizuchi_model::rhythm::{WaitBounds, WaitStrategy};

@@ -10,8 +10,9 @@ use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
-use aizuchi_model::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
+use aizuchi_model::flow::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
+use aizuchi_model::flow::outbox::OutboxItem;
+use aizuchi_model::flow::{Claim, DecisionClosing, Outcome, StepResult, Work};
 use aizuchi_store::{CompletionReceipt, Store, StoreError};
 use futures_util::future::BoxFuture;
 use futures_util::future::FutureExt;
@@ -349,10 +350,10 @@ impl Runner {
 
     /// Runs one step, from its claim to its commit, in its own span.
     async fn run_step_in_span(&self, claim: Claim) {
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let span = info_span!(
             "step",
-            verb = claim.event.verb(),
+            verb = claim.work.verb(),
             platform = conversation.workspace.platform(),
             channel = %conversation.channel,
             conversation = %conversation,
@@ -365,7 +366,7 @@ impl Runner {
 
     async fn run_step(&self, claim: Claim) {
         let began = self.clock.now();
-        self.metrics.record_claim(claim.event.verb(), began.duration_since(claim.due));
+        self.metrics.record_claim(claim.work.verb(), began.duration_since(claim.due));
         // A message heard since the claim cancels nothing here, but its generation still discards the result.
         let superseded = self.in_flight.begin(&claim);
         let revision = *self.store.revisions().borrow();
@@ -380,8 +381,7 @@ impl Runner {
         });
         // An outcome without a revision has seen nothing newer than the store's state when the step began. Messages
         // heard since then count as unseen.
-        let seen_revision =
-            outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
+        let seen_revision = outcome.seen_revision.or(claim.work.seen_revision()).or(Some(revision));
         let outcome = Outcome { attempts, seen_revision, ..outcome };
         self.log_step(&claim, &outcome);
         let posted_at =
@@ -389,11 +389,11 @@ impl Runner {
         let receipt = self.commit(&claim, began, outcome).await;
         self.in_flight.finish(&claim);
         self.heartbeat.record(self.clock.now());
-        self.metrics.record_step(claim.event.verb(), self.clock.now().duration_since(began));
+        self.metrics.record_step(claim.work.verb(), self.clock.now().duration_since(began));
         if let Some(ended) = receipt.ended {
             self.metrics.record_decision(ended, receipt.gate);
         }
-        if let (Some(posted_at), Event::Post(item)) = (posted_at, &claim.event) {
+        if let (Some(posted_at), Work::Post(item)) = (posted_at, &claim.work) {
             self.record_post_metrics(&claim, item, posted_at, &receipt);
         }
     }
@@ -439,11 +439,11 @@ impl Runner {
         match self.commit_within(claimed + self.settings.lease, commit).await {
             Ok(receipt) => {
                 if outcome.quiet_order.is_some() {
-                    self.reread_orders(&claim.event.conversation().workspace).await;
+                    self.reread_orders(&claim.work.conversation().workspace).await;
                 }
                 if matches!(outcome.result, StepResult::Posted(_)) {
                     // The post is a message of the conversation, too.
-                    self.channel_cache.conversations.drop_messages(claim.event.conversation());
+                    self.channel_cache.conversations.drop_messages(claim.work.conversation());
                 }
                 receipt
             }
@@ -522,7 +522,7 @@ impl Runner {
 }
 
 fn is_reaction(claim: &Claim) -> bool {
-    matches!(&claim.event, Event::Post(item) if item.reaction_to.is_some())
+    matches!(&claim.work, Work::Post(item) if item.reaction_to.is_some())
 }
 
 /// Returns the outcome of a step whose handler panicked. An intermittent defect should not cost an owed answer, and a
@@ -530,19 +530,19 @@ fn is_reaction(claim: &Claim) -> bool {
 fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
     const MAX_ATTEMPTS: u32 = 4;
     let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());
-    let result = match &claim.event {
-        Event::Post(_) if claim.attempt < MAX_ATTEMPTS => {
+    let result = match &claim.work {
+        Work::Post(_) if claim.attempt < MAX_ATTEMPTS => {
             StepResult::Retry { due: now + RETRY_DELAY }
         }
-        Event::Reply(_) if claim.is_owed && claim.attempt < MAX_ATTEMPTS => {
+        Work::Reply(_) if claim.is_owed && claim.attempt < MAX_ATTEMPTS => {
             StepResult::Retry { due: now + RETRY_DELAY }
         }
         // What nobody waits for fails closed: the ledger tells a failure from a silence that was chosen.
-        Event::Reply(_) if claim.is_owed => StepResult::Failed { error, why },
-        Event::Judge(_) | Event::Reply(_) => {
+        Work::Reply(_) if claim.is_owed => StepResult::Failed { error, why },
+        Work::Judge(_) | Work::Reply(_) => {
             StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why))
         }
-        Event::Post(_) => StepResult::Failed { error, why },
+        Work::Post(_) => StepResult::Failed { error, why },
     };
     Outcome::new(result)
 }

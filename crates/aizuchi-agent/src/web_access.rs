@@ -15,7 +15,7 @@ pub mod crawl4ai;
 
 use std::sync::Arc;
 
-use aizuchi_model::event::web_call::WebLimits;
+use aizuchi_model::flow::web_call::WebLimits;
 use async_trait::async_trait;
 
 /// The maximum length of an address, in bytes.

@@ -10,7 +10,7 @@ use aizuchi_agent::web_access::direct_reader::DirectReader;
 use aizuchi_agent::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_agent::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_agent::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
-use aizuchi_model::event::web_call::WebLimits;
+use aizuchi_model::flow::web_call::WebLimits;
 use secrecy::SecretString;
 
 use crate::Config;

@@ -11,7 +11,7 @@ use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,
     Message, MessageId, QuotedMessage, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::platform::BackfillState;
 use aizuchi_platform::backfill::posts_in_flight;
 use aizuchi_store::query::{MessageQuery, MessageRange};

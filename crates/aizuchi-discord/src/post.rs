@@ -3,7 +3,7 @@
 
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{ConversationId, Message, MessageId, UserId};
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_model::rhythm::answer_pace::typing_time;

@@ -1,7 +1,7 @@
 //! Reactions to messages. Adding a reaction is idempotent.
 
 use aizuchi_model::chat::{ConversationId, MessageId};
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::PlatformError;
 use reqwest::Method;
 use serde_json::Value;

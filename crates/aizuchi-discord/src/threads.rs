@@ -2,7 +2,7 @@
 //! has the message's id, so opening it is idempotent, and a lost post can be looked up in it.
 
 use aizuchi_model::chat::{MessageId, to_single_line};
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;

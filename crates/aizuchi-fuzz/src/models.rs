@@ -8,7 +8,7 @@ use aizuchi_harness::harness::prompts;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_llm::prompt::builder::PromptOptions;
 use aizuchi_model::chat::{Arrival, Heard};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_store::volatile::VolatileStore;
 use aizuchi_store::{InboxEntry, Store as _};

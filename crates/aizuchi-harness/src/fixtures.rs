@@ -6,7 +6,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::context::message_window::MessageWindow;
 use aizuchi_model::context::{ContextLimits, ContextWindow};
-use aizuchi_model::event::{Debounce, OnNewMessage};
+use aizuchi_model::flow::{Debounce, OnNewMessage};
 use jiff::{SignedDuration, Timestamp};
 
 /// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.

@@ -29,7 +29,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::LearnedGates;
-use aizuchi_model::event::step::Step;
+use aizuchi_model::flow::step::Step;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, Platforms};
 use aizuchi_model::reloadable::Reloadable;
@@ -133,7 +133,7 @@ impl Harness {
     /// The pending step of a conversation.
     pub async fn step_of(&self, conversation: &ConversationId) -> Option<Step> {
         let steps = self.store.archive.pending_steps(&workspace()).await.unwrap();
-        steps.into_iter().find(|step| step.event.conversation() == conversation)
+        steps.into_iter().find(|step| step.work.conversation() == conversation)
     }
 
     /// A user posts a message at the top level of `garden`. `@Aizuchi` mentions the persona, `@bob` mentions bob.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};

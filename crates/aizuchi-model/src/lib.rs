@@ -23,7 +23,7 @@ pub mod standing_order;
 pub mod recall;
 pub mod context;
 pub mod decision;
-pub mod event;
+pub mod flow;
 pub mod texts;
 pub mod outgoing;
 pub mod split;

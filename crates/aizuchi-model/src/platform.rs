@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::attachment::Attachment;
 use crate::chat::{ConversationId, Message, UserId, WorkspaceId};
-use crate::event::{OutboxItem, PostedMessage};
+use crate::flow::outbox::{OutboxItem, PostedMessage};
 use crate::platform::backfill_progress::BackfillProgress;
 use crate::reloadable::Reloadable;
 

@@ -87,7 +87,7 @@ pub struct NewMessage<'a> {
 ///    other open messages. One that names the persona is judged after a few seconds.
 /// 3. In any case it is judged when the first unjudged message is as old as `max_wait`.
 ///
-/// The numbers come from recorded conversations (`docs/internals/replay.md` has the tables). On busy IRC (a message
+/// The numbers come from recorded conversations (`docs/internals/replay.md` has figures). On busy IRC (a message
 /// every 6 seconds) a rest of 300 seconds sees 2 % of the questions that stay unanswered. Four gaps see 79 % of them
 /// at 92 calls for a thousand messages, eight gaps 28 % at 21 calls, so the tempo alone is not enough. A timer
 /// of 60 seconds from each question sees 95 % at 73 calls, but most of those calls concern questions that a

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId};
-use aizuchi_model::event::{Event, OutboxItem};
+use aizuchi_model::flow::Work;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use aizuchi_store::StoreError;
 use aizuchi_store::archive::Archive;
@@ -54,9 +55,9 @@ pub async fn posts_in_flight(
     channel: &ChannelId,
 ) -> Result<Vec<OutboxItem>, StoreError> {
     let items =
-        archive.pending_steps(workspace).await?.into_iter().filter_map(|step| match step.event {
-            Event::Post(item) => Some(item),
-            Event::Judge(_) | Event::Reply(_) => None,
+        archive.pending_steps(workspace).await?.into_iter().filter_map(|step| match step.work {
+            Work::Post(item) => Some(item),
+            Work::Judge(_) | Work::Reply(_) => None,
         });
     Ok(items.filter(|it| it.is_sending() && it.conversation.channel == *channel).collect())
 }

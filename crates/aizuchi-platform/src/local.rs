@@ -20,7 +20,7 @@ use aizuchi_model::chat::{
     Message, MessageId, Role, User, UserId, Visibility, to_single_line,
 };
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_store::StoreError;
 use aizuchi_store::archive::Archive;

@@ -9,7 +9,7 @@ use aizuchi_agent::metrics::labels::MalformedInput;
 use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_platform::emoji_names;

@@ -7,7 +7,7 @@ use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use aizuchi_model::decision::trust::TrustChoice;
-use aizuchi_model::event::DeadLetter;
+use aizuchi_model::flow::DeadLetter;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::SettingChange;
 use aizuchi_model::standing_order::DraftTarget;

@@ -5,7 +5,7 @@ use aizuchi_model::decision::consent::ConsentId;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::decision::{AttemptResult, Decision, DecisionId, DecisionResult};
-use aizuchi_model::event::DeadLetterId;
+use aizuchi_model::flow::DeadLetterId;
 use jiff::Timestamp;
 
 use crate::stored_message::StoredMessage;

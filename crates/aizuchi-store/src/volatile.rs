@@ -30,8 +30,9 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::{Decision, DecisionId};
-use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::{Claim, DeadLetter, OutboxItemId, Outcome};
+use aizuchi_model::flow::outbox::OutboxItemId;
+use aizuchi_model::flow::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::flow::{Claim, DeadLetter, Outcome};
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;

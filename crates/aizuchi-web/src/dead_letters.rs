@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aizuchi_actions::access::Access;
 use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::WorkspaceId;
-use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 use axum::Json;

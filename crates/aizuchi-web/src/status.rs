@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Channel, ChannelId, Visibility, WorkspaceId};
-use aizuchi_model::event::step::Step;
+use aizuchi_model::flow::step::Step;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{Mode, Rulebook};
@@ -195,7 +195,7 @@ impl StatusReader<'_> {
     fn channel(&self, channel: Channel, data: &WorkspaceData<'_>) -> ChannelStatus {
         let spent = data.spent.get(&Some(channel.id.clone())).copied().unwrap_or_default();
         let steps = data.steps.iter();
-        let here = steps.filter(|step| step.event.conversation().channel == channel.id);
+        let here = steps.filter(|step| step.work.conversation().channel == channel.id);
         let activity = data.activity.get(&channel.id);
         let mute = data.orders.channel_mute(&channel.id, self.now);
         ChannelStatus {
@@ -222,8 +222,8 @@ impl StatusReader<'_> {
 
     fn pending(&self, step: &Step) -> PendingStatus {
         PendingStatus {
-            verb: step.event.verb(),
-            thread: step.event.conversation().thread.as_ref().map(ToString::to_string),
+            verb: step.work.verb(),
+            thread: step.work.conversation().thread.as_ref().map(ToString::to_string),
             due: seconds(step.due),
             owed: step.is_owed,
             in_progress: step.lease.is_some_and(|lease| lease.until > self.now),
@@ -278,7 +278,7 @@ mod tests {
     use aizuchi_harness::fixtures::workspace;
     use aizuchi_harness::test_store::StoreKind;
     use aizuchi_model::decision::{Price, Usage};
-    use aizuchi_model::event::planned_call::UnclaimedCall;
+    use aizuchi_model::flow::planned_call::UnclaimedCall;
 
     use super::*;
 

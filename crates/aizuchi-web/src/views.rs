@@ -13,8 +13,8 @@ use aizuchi_model::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, Judgment,
     PromptOmission, Usage,
 };
-use aizuchi_model::event::step::Step;
-use aizuchi_model::event::{DeadLetter, Event};
+use aizuchi_model::flow::step::Step;
+use aizuchi_model::flow::{DeadLetter, Work};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::recall::RecalledMessage;
 use aizuchi_model::rules::place::Place;
@@ -473,14 +473,14 @@ fn attempt(attempt: &Attempt) -> AttemptView {
 }
 
 pub fn step(step: &Step, now: Timestamp) -> Value {
-    let doing = match (&step.event, step.lease) {
-        (Event::Judge(_), None) => "considering",
-        (Event::Judge(_), Some(_)) => "judging",
-        (Event::Reply(_), None) if step.due > now => "waiting_to_reply",
-        (Event::Reply(_), _) => "thinking",
-        (Event::Post(_), _) => "typing",
+    let doing = match (&step.work, step.lease) {
+        (Work::Judge(_), None) => "considering",
+        (Work::Judge(_), Some(_)) => "judging",
+        (Work::Reply(_), None) if step.due > now => "waiting_to_reply",
+        (Work::Reply(_), _) => "thinking",
+        (Work::Post(_), _) => "typing",
     };
-    let conversation = step.event.conversation();
+    let conversation = step.work.conversation();
     json!({
         "channel": conversation.channel,
         "thread": conversation.thread,

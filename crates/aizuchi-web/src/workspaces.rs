@@ -11,7 +11,7 @@ use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId
 use aizuchi_model::decision::Decision;
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::proposal::Proposal;
-use aizuchi_model::event::DeadLetter;
+use aizuchi_model::flow::DeadLetter;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
 use aizuchi_model::persona::Language;

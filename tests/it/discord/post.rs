@@ -27,7 +27,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::DecisionResult;
-use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
+use aizuchi_model::flow::outbox::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_platform::PlatformDeps;

@@ -14,7 +14,7 @@ struct Attack {
 
 #[test]
 fn every_attack_names_tests_that_exist_and_their_number() {
-    let page = Page::read("docs/operate/security.md");
+    let page = Page::read("docs/reference/tested-attacks.md");
     let attacks = attacks(&page.text);
     assert!(attacks.len() > 50, "only {} rows were found", attacks.len());
     let known = tests();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::platform::Platform as _;
 use aizuchi_store::query::{MessageQuery, MessageRange};
 use jiff::{SignedDuration, Timestamp};

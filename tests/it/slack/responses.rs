@@ -8,7 +8,7 @@ use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::platform::Platform;
 use aizuchi_slack::SlackPlatform;
 use jiff::{SignedDuration, Timestamp};

@@ -19,7 +19,7 @@ use aizuchi_harness::test_store::TestStore;
 use aizuchi_model::chat::{ChannelId, ConversationId, Cursor, MessageId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::DecisionResult;
-use aizuchi_model::event::{DraftMetadata, OutboxItem, OutboxItemId};
+use aizuchi_model::flow::outbox::{DraftMetadata, OutboxItem, OutboxItemId};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_platform::PlatformDeps;

@@ -13,9 +13,8 @@ use aizuchi_model::chat::{ConversationId, MessageId, UserId};
 use aizuchi_model::context::{Context, PendingCommand};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::{
-    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult,
-};
+use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata};
+use aizuchi_model::flow::{Claim, DecisionClosing, StepResult};
 use aizuchi_model::persona::written::language_of;
 use aizuchi_model::split::{MAX_POSTS, limit_posts, split};
 use aizuchi_model::texts;

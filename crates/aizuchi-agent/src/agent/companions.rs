@@ -8,7 +8,7 @@ use aizuchi_model::chat::{MessageId, UserId, to_single_line};
 use aizuchi_model::companions;
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::DecisionResult;
-use aizuchi_model::event::{DecisionClosing, StepResult};
+use aizuchi_model::flow::{DecisionClosing, StepResult};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::{self, Name};
 use jiff::SignedDuration;

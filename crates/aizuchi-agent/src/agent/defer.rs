@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::ConversationId;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::decision::{DecisionId, DecisionResult};
-use aizuchi_model::event::{Claim, DecisionClosing, Event, StepResult};
+use aizuchi_model::flow::{Claim, DecisionClosing, StepResult, Work};
 use aizuchi_model::platform::BackfillState;
 use aizuchi_model::texts;
 use jiff::{SignedDuration, Timestamp};
@@ -52,7 +52,7 @@ impl Deferrals {
         let mut deferrals = self.0.lock();
         let work = work(claim);
         let deferral = Deferral { work, due: claim.due, since: now, gap_ended };
-        let known = deferrals.entry(claim.event.conversation().clone()).or_insert(deferral);
+        let known = deferrals.entry(claim.work.conversation().clone()).or_insert(deferral);
         // Other work has a due time of its own, but does not wait again for the same backfill.
         if known.work != work {
             (known.work, known.due) = (work, claim.due);
@@ -66,7 +66,7 @@ impl Deferrals {
 
     /// Removes a deferral, and returns when the step was originally due.
     fn end(&self, claim: &Claim) -> Timestamp {
-        let deferral = self.0.lock().remove(claim.event.conversation());
+        let deferral = self.0.lock().remove(claim.work.conversation());
         // An owed answer that went on, or work that was replaced, may have left its deferral behind.
         let deferral = deferral.filter(|deferral| deferral.work == work(claim));
         deferral.map_or(claim.due, |deferral| deferral.due)
@@ -81,7 +81,7 @@ impl Agent {
     /// Returns the result for a step that must not be handled now: it waits for its platform or for the backfill, or it
     /// has waited so long that an unsolicited post would be stale.
     pub(super) async fn deferral(&self, claim: &Claim) -> Option<StepResult> {
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let Ok(platform) = self.platforms.for_workspace(&conversation.workspace) else {
             // The config may have left the platform out by mistake; the next start may bring it back.
             let due = self.now() + RECHECK_INTERVAL;
@@ -115,7 +115,7 @@ impl Agent {
         if left.is_positive() {
             return Some(StepResult::Deferred { due: self.now() + wait.min(left) });
         }
-        if let Event::Reply(_) = &claim.event {
+        if let Work::Reply(_) = &claim.work {
             warn!(
                 workspace = %conversation.workspace,
                 channel = %conversation.channel,
@@ -128,7 +128,7 @@ impl Agent {
     /// Whether a step waits for a platform that is not connected in this run: an answer is owed to a message that is
     /// young enough.
     async fn may_wait_for_platform(&self, claim: &Claim) -> bool {
-        let Ok(context) = self.load_context(claim.event.conversation()).await else { return true };
+        let Ok(context) = self.load_context(claim.work.conversation()).await else { return true };
         let most = duration_from_seconds(self.settings.wait_settings.max_message_age_seconds);
         let commands = context.pending_commands.iter().map(|command| command.at);
         let mut asked = context.owed_messages().map(|message| message.at).chain(commands);
@@ -137,7 +137,7 @@ impl Agent {
 
     /// Whether an approved post that nobody has seen yet keeps a user waiting who mentioned the persona after it.
     async fn is_before_an_owed_answer(&self, claim: &Claim) -> bool {
-        let Event::Post(item) = &claim.event else { return false };
+        let Work::Post(item) = &claim.work else { return false };
         if !item.metadata.is_approved || item.is_published() {
             return false;
         }
@@ -148,10 +148,10 @@ impl Agent {
     /// Whether the step is stale. A judgment never is, since it reads the context again; nor is an owed answer or a
     /// post that was begun.
     fn is_stale(&self, claim: &Claim, overdue: SignedDuration) -> bool {
-        let is_begun = match &claim.event {
-            Event::Judge(_) => true,
-            Event::Reply(_) => false,
-            Event::Post(item) => item.is_published(),
+        let is_begun = match &claim.work {
+            Work::Judge(_) => true,
+            Work::Reply(_) => false,
+            Work::Post(item) => item.is_published(),
         };
         let longest = duration_from_seconds(self.settings.max_delay_seconds).max(MAX_LATENESS);
         !is_begun && !claim.is_owed && overdue > longest

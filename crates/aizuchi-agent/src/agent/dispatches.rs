@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 

@@ -16,10 +16,9 @@ use aizuchi_model::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
-use aizuchi_model::event::planned_call::CallOwner;
-use aizuchi_model::event::{
-    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult,
-};
+use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata};
+use aizuchi_model::flow::planned_call::CallOwner;
+use aizuchi_model::flow::{Claim, DecisionClosing, StepResult};
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_model::persona::Language;
 use aizuchi_model::persona::spelling::spellings;

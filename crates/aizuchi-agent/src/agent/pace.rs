@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::{OutboxItem, OutboxItemId};
+use aizuchi_model::flow::outbox::{OutboxItem, OutboxItemId};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 
@@ -165,7 +165,7 @@ mod tests {
     use std::sync::Arc;
 
     use aizuchi_model::decision::DecisionResult;
-    use aizuchi_model::event::DraftMetadata;
+    use aizuchi_model::flow::outbox::DraftMetadata;
     use jiff::Timestamp;
 
     use super::*;

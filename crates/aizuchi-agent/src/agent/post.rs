@@ -11,10 +11,8 @@ use aizuchi_model::chat::{Message, MessageId, UserId};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::{
-    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, OnNewMessage, OutboxItem,
-    StepResult,
-};
+use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata, OutboxItem};
+use aizuchi_model::flow::{Claim, DecisionClosing, OnNewMessage, StepResult};
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;

@@ -1,4 +1,4 @@
-//! Reply: drafts a text. Posting is a separate event, so a platform error does not cost a second model call.
+//! Reply: drafts a text. Posting is separate work, so a platform error does not cost a second model call.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use aizuchi_model::context::Context;
 use aizuchi_model::decision::gate::{Gate, GateResult};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{DecisionResult, Evaluation};
-use aizuchi_model::event::{Claim, DecisionClosing, Draft, DraftContent, StepResult};
+use aizuchi_model::flow::outbox::{Draft, DraftContent};
+use aizuchi_model::flow::{Claim, DecisionClosing, StepResult};
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::outgoing::urls::KnownUrls;
 use aizuchi_model::rules::Mode;

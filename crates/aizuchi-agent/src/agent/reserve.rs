@@ -8,8 +8,8 @@ use aizuchi_model::clock::{duration_from_seconds, seeded_random};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::decision::limit::Limit;
-use aizuchi_model::event::Claim;
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::Claim;
+use aizuchi_model::flow::planned_call::{
     CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
 };
 use aizuchi_model::rules::{BudgetLimits, ChannelRules};
@@ -44,7 +44,7 @@ impl<'a> Calls<'a> {
 impl Agent {
     /// Returns the owner of a step's model calls.
     pub(super) fn call_owner(&self, claim: &Claim, context: &Context) -> CallOwner {
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let is_unsolicited = !claim.is_owed;
         let rulebook = self.rulebook();
         CallOwner {

@@ -3,7 +3,7 @@
 use aizuchi_model::clock::{duration_from_seconds, seeded_random};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::Judgment;
-use aizuchi_model::event::{Claim, StepResult};
+use aizuchi_model::flow::{Claim, StepResult};
 use aizuchi_model::rhythm::answer_pace::{answer_delay, typing_time};
 use aizuchi_model::rhythm::tempo::Tempo;
 use aizuchi_model::rules::{Mode, PostTiming};

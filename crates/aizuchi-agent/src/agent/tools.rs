@@ -24,7 +24,7 @@ use aizuchi_model::chat::{ConversationId, Message, UserId, Visibility};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::NewConsent;
-use aizuchi_model::event::web_call::WebCall;
+use aizuchi_model::flow::web_call::WebCall;
 use aizuchi_model::memo::{MemoChange, MemoUpdate, NewMemo};
 use aizuchi_model::memory::{Lineage, MessageRef};
 use aizuchi_model::outgoing;
@@ -446,7 +446,7 @@ impl Toolbox {
 mod tests {
     use aizuchi_model::chat::{ChannelId, WorkspaceId};
     use aizuchi_model::clock::Clock;
-    use aizuchi_model::event::web_call::WebLimits;
+    use aizuchi_model::flow::web_call::WebLimits;
     use aizuchi_store::volatile::VolatileStore;
     use futures_util::FutureExt;
     use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use aizuchi_model::context::conversation_analysis::{ConversationAnalysis, OpenSt
 use aizuchi_model::context::quarrel::quarrel_state;
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::state::ConversationState;
-use aizuchi_model::event::{Claim, StepResult};
+use aizuchi_model::flow::{Claim, StepResult};
 use aizuchi_model::memory::{Lineage, MessageRef};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::{self, Name};

@@ -5,7 +5,7 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::clock::{duration_from_seconds, seeded_random};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::Mode;
 use jiff::{SignedDuration, Timestamp};

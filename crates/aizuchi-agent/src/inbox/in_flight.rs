@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use aizuchi_model::chat::ConversationId;
-use aizuchi_model::event::Claim;
+use aizuchi_model::flow::Claim;
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -32,13 +32,13 @@ impl InFlight {
         let cancellation = CancellationToken::new();
         let work = InFlightStep { token: claim.token, cancellation: cancellation.clone() };
         // Replaces the entry of a claim whose lease has ended.
-        self.lock().insert(claim.event.conversation().clone(), work);
+        self.lock().insert(claim.work.conversation().clone(), work);
         cancellation
     }
 
     pub fn finish(&self, claim: &Claim) {
         let mut steps = self.lock();
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         // If its lease has ended, the entry may be of a newer claim.
         if steps.get(conversation).is_some_and(|work| work.token == claim.token) {
             steps.remove(conversation);

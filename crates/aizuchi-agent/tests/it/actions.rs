@@ -2,7 +2,7 @@
 
 use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::Harness;
-use aizuchi_harness::test_store::on_every_store;
+use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{Heard, Role, User, Visibility};
 use insta::assert_snapshot;
 
@@ -54,7 +54,7 @@ async fn answer(harness: &Harness, number: usize, place: (&str, &str), command: 
 
 #[tokio::test]
 async fn each_command_is_for_those_who_may_give_it() {
-    let table = on_every_store(async |store| {
+    let table = on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.inbox.hear(Heard::Channel(new_channel("dm", Visibility::Direct))).await.unwrap();
         let sample = message(top_level("garden"), "a0", harness.clock.now(), "root", "hello");

@@ -8,7 +8,7 @@ use aizuchi_model::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility,
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::decision::{DecisionId, DecisionResult};
-use aizuchi_model::event::{DeadLetterId, Disposition};
+use aizuchi_model::flow::{DeadLetterId, Disposition};
 use aizuchi_model::memory::asker::sign;
 use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};

@@ -15,7 +15,7 @@ use aizuchi_model::decision::welcome::{
     RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason,
 };
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Price, Usage};
-use aizuchi_model::event::planned_call::UnclaimedCall;
+use aizuchi_model::flow::planned_call::UnclaimedCall;
 use aizuchi_store::figures::{CallKind, CallSum, ChoiceAftermath, WorkspacePeriod};
 use aizuchi_store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};

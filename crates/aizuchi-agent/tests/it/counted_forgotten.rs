@@ -7,10 +7,10 @@ use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{AuthorKind, ChannelId, Role, User, UserId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::limit::Limit;
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::planned_call::{
     CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
 };
-use aizuchi_model::event::web_call::{WebCall, WebLimits};
+use aizuchi_model::flow::web_call::{WebCall, WebLimits};
 use aizuchi_model::rules::BudgetLimits;
 use aizuchi_store::order::Order;
 use jiff::{SignedDuration, Timestamp};

@@ -21,10 +21,11 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::proposal::{ProposalChoice, ProposalState};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
-use aizuchi_model::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
+use aizuchi_model::flow::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::flow::web_call::{WebCall, WebLimit};
+use aizuchi_model::flow::{Claim, Outcome, Work};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_model::platform::{Platform, PlatformError};
@@ -329,7 +330,7 @@ impl Fuse {
         let Some(harness) = self.sleeper.lock().unwrap().take() else { return };
         harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(60));
         for step in harness.store.archive.pending_steps(&workspace()).await.unwrap() {
-            if let Event::Post(item) = &step.event {
+            if let Work::Post(item) = &step.work {
                 harness.platform.post(item).await.unwrap();
             }
         }

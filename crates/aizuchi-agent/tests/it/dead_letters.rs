@@ -8,7 +8,7 @@ use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::mark::Mark;
-use aizuchi_model::event::{DeadLetterId, DecisionClosing, Event, Outcome, StepResult};
+use aizuchi_model::flow::{DeadLetterId, DecisionClosing, Outcome, StepResult, Work};
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::{DeadLetterQuery, DecisionQuery};
@@ -155,7 +155,7 @@ async fn a_dead_letter_that_is_tried_again_owes_its_answer_again() {
         assert_eq!(store.archive.dead_letters(&Default::default()).await.unwrap(), []);
         assert_eq!(store.owed().await, ["1"]);
         let reply = store.claim(80).await.remove(0);
-        assert_eq!((&reply.event, reply.is_owed), (&Event::Reply(top_level("garden")), true));
+        assert_eq!((&reply.work, reply.is_owed), (&Work::Reply(top_level("garden")), true));
         assert_eq!(store.ledger().await[0].0, None, "its decision is open again");
     })
     .await;
@@ -178,7 +178,7 @@ async fn what_was_said_unasked_is_judged_again() {
         let marks = store.archive.marks_since(&workspace(), at(0)).await.unwrap();
         assert_eq!(marks, [], "an open decision has none");
         let judge = store.claim(90).await.remove(0);
-        assert_eq!(judge.event, Event::Judge(top_level("garden")));
+        assert_eq!(judge.work, Work::Judge(top_level("garden")));
     })
     .await;
 }

@@ -24,11 +24,11 @@ use aizuchi_model::decision::{
     Attempt, AttemptResult, DecisionId, DecisionResult, Evaluation, Judgment, ModelExchange, Price,
     Usage,
 };
-use aizuchi_model::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimits};
-use aizuchi_model::event::{
-    Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
-    OnNewMessage, Outcome, PostedMessage, StepResult,
+use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata, PostedMessage};
+use aizuchi_model::flow::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_model::flow::web_call::{WebCall, WebLimits};
+use aizuchi_model::flow::{
+    Claim, Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult, Work,
 };
 use aizuchi_model::rules::setting_override::{
     PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
@@ -287,8 +287,8 @@ async fn run_operations(operations: &[Operation], one: TestStore, other: TestSto
             }
         }
         for step in one.archive.pending_steps(&workspace()).await.unwrap() {
-            let context = one.store.context(step.event.conversation(), &window(50)).await.unwrap();
-            let is_out = matches!(&step.event, Event::Post(item) if item.is_published());
+            let context = one.store.context(step.work.conversation(), &window(50)).await.unwrap();
+            let is_out = matches!(&step.work, Work::Post(item) if item.is_published());
             assert!(
                 context.owed.is_empty() || step.is_owed || is_out,
                 "an owed answer waits for nothing: {step:?}"
@@ -310,7 +310,7 @@ fn nothing_erased() -> ExpiryProgress {
 /// Everything that can be read from a store.
 async fn visible_state(store: &TestStore, second: i64) -> String {
     let mut steps = store.archive.pending_steps(&workspace()).await.unwrap();
-    steps.sort_by_key(|step| step.event.conversation().clone());
+    steps.sort_by_key(|step| step.work.conversation().clone());
     let messages = store.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
     let mut decisions = store.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
     decisions.sort_by_key(|row| row.id);
@@ -322,7 +322,7 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
     let pending = store.archive.backlog().await.unwrap();
     let mut counted = std::collections::BTreeMap::new();
     for step in &steps {
-        *counted.entry(step.event.verb().to_owned()).or_insert(0_u64) += 1;
+        *counted.entry(step.work.verb().to_owned()).or_insert(0_u64) += 1;
     }
     let mut sorted = pending.pending.clone();
     sorted.sort();
@@ -342,7 +342,7 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
 
 /// A call that limits may refuse: some of them apply to the channel, some to the workspace.
 fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> PlannedCall {
-    let conversation = claim.event.conversation();
+    let conversation = claim.work.conversation();
     let tokens = u64::from(tokens);
     let limits = |tokens_per_day: u64| BudgetLimits {
         tokens_per_day: Some(tokens_per_day),
@@ -529,15 +529,15 @@ async fn outcome(
     second: i64,
     number: usize,
 ) -> Outcome {
-    let context = store.store.context(claim.event.conversation(), &window(50)).await.unwrap();
-    let end = match (&claim.event, kind) {
+    let context = store.store.context(claim.work.conversation(), &window(50)).await.unwrap();
+    let end = match (&claim.work, kind) {
         (_, 0) => StepResult::Retry { due: at(second + 5) },
         (_, 1) => StepResult::Superseded,
         (_, 2) => StepResult::Failed {
             error: "broken".to_owned(),
             why: "something went wrong".to_owned(),
         },
-        (Event::Judge(_), 3 | 4 | 9 | 10) => {
+        (Work::Judge(_), 3 | 4 | 9 | 10) => {
             let ended = match kind {
                 9 => DecisionResult::Muted,
                 10 => DecisionResult::OverBudget,
@@ -547,8 +547,8 @@ async fn outcome(
             closing.state_hash = Some(context.state_hash());
             StepResult::Silent(closing)
         }
-        (Event::Judge(_) | Event::Reply(_), 11) => StepResult::LookAgain { due: at(second + 7) },
-        (Event::Judge(_), 8) if context.newest_human_message().is_some() => {
+        (Work::Judge(_) | Work::Reply(_), 11) => StepResult::LookAgain { due: at(second + 7) },
+        (Work::Judge(_), 8) if context.newest_human_message().is_some() => {
             let on = context.newest_human_message().map(|message| message.id.clone()).unwrap();
             let words = DraftContent::Reaction { emoji: "👍".to_owned(), on: on.clone() };
             let notes = DraftMetadata {
@@ -560,7 +560,7 @@ async fn outcome(
             let (judgment, state) = (Judgment::default(), context.state_hash());
             StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
         }
-        (Event::Judge(_), _) => {
+        (Work::Judge(_), _) => {
             let judgment = Judgment {
                 should_respond: true,
                 reason: "asked".to_owned(),
@@ -575,12 +575,12 @@ async fn outcome(
                 due: at(second + i64::from(kind)),
             }
         }
-        (Event::Reply(_), 3) => StepResult::Withdrawn { why: "taken back".to_owned() },
-        (Event::Reply(_), 9) => {
+        (Work::Reply(_), 3) => StepResult::Withdrawn { why: "taken back".to_owned() },
+        (Work::Reply(_), 9) => {
             let closing = DecisionClosing::new(DecisionResult::Muted, "muted");
             StepResult::Silent(DecisionClosing { settled: context.owed.clone(), ..closing })
         }
-        (Event::Reply(_), _) => {
+        (Work::Reply(_), _) => {
             let notes = DraftMetadata {
                 owed: context.owed.clone(),
                 lineage: context.lineage(),
@@ -597,12 +597,12 @@ async fn outcome(
                 due: at(second),
             }
         }
-        (Event::Post(_), 3) => StepResult::RetryUnsent { due: at(second + 3) },
-        (Event::Post(_), 4) => StepResult::Withdrawn { why: "taken back".to_owned() },
-        (Event::Post(item), 8) if item.id == item.first_in_draft => {
+        (Work::Post(_), 3) => StepResult::RetryUnsent { due: at(second + 3) },
+        (Work::Post(_), 4) => StepResult::Withdrawn { why: "taken back".to_owned() },
+        (Work::Post(item), 8) if item.id == item.first_in_draft => {
             StepResult::Redraft { due: at(second) }
         }
-        (Event::Post(item), _) => {
+        (Work::Post(item), _) => {
             let id = item.reaction_to.clone().unwrap_or(MessageId::new(format!("p{}", item.id)));
             let (thread, author) = (item.conversation.thread.clone(), UserId::new("u-persona"));
             StepResult::Posted(PostedMessage { id, thread, at: at(second), author })

@@ -14,7 +14,7 @@ use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::{DecisionId, DecisionResult, Usage};
-use aizuchi_model::event::web_call::{WebCall, WebLimit, WebLimits};
+use aizuchi_model::flow::web_call::{WebCall, WebLimit, WebLimits};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{BudgetLimits, Rulebook};
 use aizuchi_model::texts;

@@ -8,7 +8,7 @@ use aizuchi_model::chat::Visibility::{Private, Public};
 use aizuchi_model::chat::{
     AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
 };
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::InboxEntry;
 use aizuchi_store::expiry::Expiry;
 use aizuchi_store::order::Order;

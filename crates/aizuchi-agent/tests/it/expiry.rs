@@ -330,7 +330,7 @@ async fn a_draft_made_of_what_has_expired_is_not_posted() {
         let harness = Harness::new(store).await;
         harness.mind.script.set_default(PromptVerb::Reply, "Tomatoes need water.");
         harness.says("alice", "@Aizuchi what about tomatoes?").await;
-        while harness.step_of(&top_level("garden")).await.unwrap().event.verb() != "post" {
+        while harness.step_of(&top_level("garden")).await.unwrap().work.verb() != "post" {
             let next = harness.store.store.next_ready().await.unwrap().unwrap();
             harness.clock.advance_to(next.max(harness.clock.now()));
             harness.runner.step().await.unwrap();

@@ -98,7 +98,7 @@ async fn the_steps_are_judge_reply_and_post_and_nothing_else() {
         let mut verbs = Vec::new();
         harness.clock.advance_to(at(60));
         while let Some(step) = harness.step_of(&top_level("garden")).await {
-            verbs.push(step.event.verb());
+            verbs.push(step.work.verb());
             harness.runner.step().await.unwrap();
         }
         assert_eq!(verbs, ["judge", "reply", "post"]);
@@ -116,7 +116,7 @@ async fn a_channels_top_level_and_each_thread_have_one_step() {
                 harness.says_in(conversation.clone(), "alice", &format!("line {round}")).await;
             }
             let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
-            let mut pending: Vec<_> = steps.iter().map(|step| step.event.conversation()).collect();
+            let mut pending: Vec<_> = steps.iter().map(|step| step.work.conversation()).collect();
             pending.sort();
             let mut expected: Vec<_> = conversations.iter().collect();
             expected.sort();
@@ -213,8 +213,8 @@ async fn a_message_is_stored_before_anything_follows() {
         let harness = harness.restart().await;
         assert_eq!(harness.messages("garden").await.len(), 1);
         assert_eq!(harness.messages("kitchen").await.len(), 1);
-        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().event.verb(), "reply");
-        assert_eq!(harness.step_of(&top_level("kitchen")).await.unwrap().event.verb(), "judge");
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().work.verb(), "reply");
+        assert_eq!(harness.step_of(&top_level("kitchen")).await.unwrap().work.verb(), "judge");
         harness.pass(100).await;
         assert_eq!(spoken(&harness), [0]);
     })
@@ -261,7 +261,7 @@ async fn other_messages_wait_for_300_seconds_with_jitter() {
             let conversation = top_level(&format!("c{number}"));
             harness.says_in(conversation.clone(), "alice", "hello").await;
             let step = harness.step_of(&conversation).await.unwrap();
-            assert_eq!(step.event.verb(), "judge");
+            assert_eq!(step.work.verb(), "judge");
             waits.push(step.due.duration_since(at(0)).as_secs_f64());
         }
         assert!(waits.iter().all(|wait| (210.0..=390.0).contains(wait)), "{waits:?}");

@@ -181,7 +181,7 @@ async fn a_stop_finishes_the_step_in_flight() {
         let steps =
             store.archive.pending_steps(&aizuchi_harness::fixtures::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
-        assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
+        assert_eq!((steps[0].work.verb(), steps[0].lease), ("post", None));
         assert!(platform.posted_texts().is_empty());
     })
     .await;

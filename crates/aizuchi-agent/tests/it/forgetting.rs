@@ -14,7 +14,7 @@ use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
 use aizuchi_model::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::InboxEntry;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::connection::{Connection, query};

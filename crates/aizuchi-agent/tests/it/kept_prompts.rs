@@ -6,7 +6,7 @@ use aizuchi_harness::fixtures::{at, top_level, until, workspace};
 use aizuchi_harness::test_store::{StoreKind, on_every_database, on_every_store};
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::{Attempt, DecisionResult, ModelExchange};
-use aizuchi_model::event::{DecisionClosing, Disposition, Outcome, StepResult};
+use aizuchi_model::flow::{DecisionClosing, Disposition, Outcome, StepResult};
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_store::InboxEntry;
@@ -155,7 +155,7 @@ async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
             let follows = Disposition::Judge(until(at(second + 90)));
             let is_known =
                 store.store.hear(InboxEntry::new(change, follows, at(0))).await.unwrap().is_new;
-            let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
+            let (home, made_from) = (claim.work.conversation(), made_from(&[id]));
             let changed = store.store.has_changed_since(home, considered, &made_from);
             let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
@@ -198,7 +198,7 @@ async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
             let considered = store.hear_human(&id, second, "words").await.revision;
             let claim = store.claim(second + 60).await.remove(0);
             let lineage = Lineage { orders: vec![(number, 1)], ..made_from(&[&id]) };
-            let home = claim.event.conversation();
+            let home = claim.work.conversation();
             let has_changed =
                 async || store.store.has_changed_since(home, considered, &lineage).await.unwrap();
             assert!(!has_changed().await, "{id}");

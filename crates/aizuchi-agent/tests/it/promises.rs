@@ -10,11 +10,9 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Price};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
-use aizuchi_model::event::{
-    Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
-    Outcome, StepResult,
-};
+use aizuchi_model::flow::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
+use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata, OutboxItem};
+use aizuchi_model::flow::{Claim, DecisionClosing, Disposition, Outcome, StepResult, Work};
 use aizuchi_model::memo::MemoChange;
 use aizuchi_model::memory::{Lineage, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_store::order::{Mute, Order};
@@ -85,7 +83,7 @@ async fn one_step_is_pending_and_new_messages_restart_its_wait() {
         assert_eq!(store.claim(89).await, []);
         let claims = store.claim(90).await;
         assert_eq!(claims.len(), 1);
-        assert_eq!(claims[0].event, Event::Judge(top_level("garden")));
+        assert_eq!(claims[0].work, Work::Judge(top_level("garden")));
         assert_eq!(claims[0].due, at(90));
     })
     .await;
@@ -104,7 +102,7 @@ async fn conversations_are_claimed_independently_in_due_order() {
         futures_util::future::join_all(hearings).await;
         let claims = store.claim(62).await;
         let conversations: Vec<_> =
-            claims.iter().map(|claim| claim.event.conversation().clone()).collect();
+            claims.iter().map(|claim| claim.work.conversation().clone()).collect();
         assert_eq!(conversations, [top_level("garden"), top_level("kitchen")]);
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(63)));
     })
@@ -167,7 +165,7 @@ async fn a_positive_judgment_leads_to_a_reply_and_its_intent_is_stored() {
         let intent = context.intent.unwrap();
         assert_eq!((intent.reason.as_str(), intent.about), ("asked", Some(MessageId::new("1"))));
         let reply = store.claim(90).await.remove(0);
-        assert_eq!(reply.event, Event::Reply(top_level("garden")));
+        assert_eq!(reply.work, Work::Reply(top_level("garden")));
         assert_eq!(reply.attempt, 1);
         assert!(!reply.is_owed);
     })
@@ -183,8 +181,8 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         store.hear_human("2", 61, "never mind").await;
         // The draft is gone, and the wait has restarted.
         let judge = store.claim(1000).await.remove(0);
-        assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top_level("garden"))));
-        let judge = Claim { event: Event::Judge(top_level("garden")), ..judge };
+        assert_eq!((judge.due, judge.work), (at(121), Work::Judge(top_level("garden"))));
+        let judge = Claim { work: Work::Judge(top_level("garden")), ..judge };
         store.complete(&judge, join(1000), 1000).await;
         let reply = store.claim(1000).await.remove(0);
         store.draft(&reply, &["two"], vec![], 1000).await;
@@ -193,7 +191,7 @@ async fn a_new_message_replaces_a_draft_but_not_an_item_being_sent() {
         store.complete(&post, said("p1", 1002), 1002).await;
         // A message during the post is judged afterwards, in a separate decision.
         let next = store.claim(2000).await.remove(0);
-        assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
+        assert_eq!((next.due, next.work), (at(1061), Work::Judge(top_level("garden"))));
         let rows = store.decisions().await;
         assert_eq!(rows[0].messages, [MessageId::new("1"), MessageId::new("2")]);
         assert_eq!(
@@ -265,7 +263,7 @@ async fn a_finished_post_closes_what_it_answered_and_the_rest_schedules_a_reply(
         store.complete(&post, said("p1", 2), 2).await;
         assert_eq!(store.owed().await, ["2"]);
         let next = store.claim(2).await.remove(0);
-        assert_eq!((&next.event, next.is_owed), (&Event::Reply(top_level("garden")), true));
+        assert_eq!((&next.work, next.is_owed), (&Work::Reply(top_level("garden")), true));
         assert_ne!(next.decision, post.decision);
     })
     .await;
@@ -554,8 +552,8 @@ impl PromisesExt for TestStore {
     }
 
     fn item(&self, claim: &Claim) -> OutboxItem {
-        match &claim.event {
-            Event::Post(item) => item.clone(),
+        match &claim.work {
+            Work::Post(item) => item.clone(),
             other => panic!("{other:?} is no post"),
         }
     }

@@ -11,7 +11,7 @@ use aizuchi_model::chat::{
     AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
     UserId,
 };
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::memory::{Lineage, MessageRef};
 use aizuchi_store::{HearReceipt, InboxEntry};
 

@@ -8,7 +8,7 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::{BudgetUsage, ContextLimits};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, Price};
-use aizuchi_model::event::{Disposition, Outcome};
+use aizuchi_model::flow::{Disposition, Outcome};
 use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_store::{InboxEntry, Spending};
 use jiff::SignedDuration;

@@ -9,7 +9,7 @@ use aizuchi_model::chat::{
     MessageId, Role, User, UserId, Visibility,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::recall::terms::{extract_terms, search_terms};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_store::database::connection::{Connection, query};

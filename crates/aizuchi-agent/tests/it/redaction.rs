@@ -4,7 +4,7 @@ use aizuchi_harness::fixtures::{at, message, thread, top_level, window, workspac
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_model::chat::{Arrival, Heard, UserId};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::InboxEntry;
 use aizuchi_store::database::redaction::RedactionProgress;
 use aizuchi_store::order::Order;

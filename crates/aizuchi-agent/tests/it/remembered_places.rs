@@ -4,7 +4,7 @@ use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{Arrival, Heard};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::memory::MemoryScope;
 use aizuchi_store::InboxEntry;
 use futures_util::future::join_all;

@@ -4,7 +4,7 @@
 use aizuchi_harness::fixtures::{at, message, top_level, until};
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::{Arrival, Deletion, Heard, MessageId};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::InboxEntry;
 
 /// Ids of messages are unique within a channel only.

@@ -5,7 +5,7 @@ use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Price, Usage};
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::planned_call::{
     CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use aizuchi_model::rules::BudgetLimits;

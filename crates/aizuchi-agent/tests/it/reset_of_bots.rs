@@ -3,7 +3,7 @@
 use aizuchi_harness::fixtures::{at, message, top_level, until};
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::{ChannelId, MessageId};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::memory::{Lineage, MessageRef};
 use aizuchi_store::order::Order;
 

@@ -22,7 +22,8 @@ use aizuchi_model::context::Context;
 use aizuchi_model::context::conversation_analysis::{ConversationAnalysis, OpenState};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Usage};
-use aizuchi_model::event::{Event, OutboxItem, PostedMessage};
+use aizuchi_model::flow::Work;
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode};
@@ -454,7 +455,7 @@ impl Simulation {
         let harness = self.harness();
         let steps = harness.store.archive.pending_steps(&workspace()).await.unwrap();
         let conversations: BTreeSet<_> =
-            steps.iter().map(|step| step.event.conversation()).collect();
+            steps.iter().map(|step| step.work.conversation()).collect();
         assert_eq!(
             conversations.len(),
             steps.len(),
@@ -462,9 +463,9 @@ impl Simulation {
         );
         for conversation in [top_level("garden"), thread("garden", "m001")] {
             let owed = self.owed(&conversation).await;
-            let step = steps.iter().find(|step| *step.event.conversation() == conversation);
+            let step = steps.iter().find(|step| *step.work.conversation() == conversation);
             let waits = step.is_some_and(|step| {
-                step.is_owed || matches!(&step.event, Event::Post(item) if item.is_published())
+                step.is_owed || matches!(&step.work, Work::Post(item) if item.is_published())
             });
             assert!(owed.is_empty() || waits, "owed and waits for nothing: {owed:?} {step:#?}");
         }

@@ -7,9 +7,8 @@ use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::decision::{
     Attempt, AttemptResult, DecisionResult, Judgment, Price, PromptOmission, Usage,
 };
-use aizuchi_model::event::{
-    Claim, DecisionClosing, Disposition, OutboxItem, Outcome, PostedMessage, StepResult,
-};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::{Claim, DecisionClosing, Disposition, Outcome, StepResult};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_store::HearReceipt;

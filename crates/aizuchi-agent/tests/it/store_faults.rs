@@ -9,7 +9,7 @@ use aizuchi_harness::postgres;
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_model::chat::{Arrival, Cursor, Heard, MessageId};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::memory::MessageRef;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::connection::query;

@@ -3,7 +3,7 @@
 use aizuchi_harness::fixtures::{at, message, top_level, until, workspace};
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use aizuchi_model::chat::{Arrival, Heard};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::{InboxEntry, StoreError};
 
 use crate::store_commands::{PromisesExt, silent};
@@ -35,7 +35,7 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
         let dead = store.claim(60).await.remove(0);
         let store = store.restart().await;
         let again = store.claim(61).await.remove(0);
-        assert_eq!((again.event.clone(), again.attempt), (dead.event, 2));
+        assert_eq!((again.work.clone(), again.attempt), (dead.work, 2));
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(161)));
         store.complete(&again, silent("they get along"), 62).await;
         assert_eq!(store.store.next_ready().await.unwrap(), Some(at(500)));

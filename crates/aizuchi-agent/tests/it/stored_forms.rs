@@ -3,7 +3,7 @@
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_model::context::seen_revision::SeenRevision;
-use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::flow::outbox::DraftMetadata;
 use aizuchi_model::memory::MessageRef;
 
 const COMMAND_REPLY: &str = r#"{"owed":["4"],"about":null,"made_from":{"lines":[],"memories":[]},"considered":0,"ends":"spoke","why":"a command","only_for":"U1"}"#;

@@ -4,7 +4,7 @@ use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::Outcome;
+use aizuchi_model::flow::Outcome;
 use aizuchi_store::query::{DecisionFilter, DecisionQuery, MessageFilter};
 
 use crate::store_commands::{PromisesExt, attempt, silent};

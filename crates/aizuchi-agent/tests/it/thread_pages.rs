@@ -3,7 +3,7 @@
 use aizuchi_harness::fixtures::{at, message, thread, until, workspace};
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_model::chat::{ChannelId, MessageId};
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::query::{MessageQuery, MessageRange};
 
 use crate::store_commands::PromisesExt;

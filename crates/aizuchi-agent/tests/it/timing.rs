@@ -5,7 +5,7 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::decision::DecisionResult;
-use aizuchi_model::event::Event;
+use aizuchi_model::flow::Work;
 use aizuchi_model::rules::PostTiming;
 use jiff::{SignedDuration, Timestamp};
 
@@ -29,7 +29,7 @@ async fn until_it_waits(harness: &Harness) -> Timestamp {
     }
     assert_eq!(harness.mind.verbs(), "judge reply");
     let step = harness.step_of(&top_level("garden")).await.unwrap();
-    assert!(matches!(step.event, Event::Post(_)));
+    assert!(matches!(step.work, Work::Post(_)));
     let decision = harness.decisions("garden").await.pop().unwrap();
     let moment = decision.judgment.unwrap().post_at.unwrap();
     assert_eq!(step.due, moment);

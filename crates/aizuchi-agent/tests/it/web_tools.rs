@@ -13,7 +13,7 @@ use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
-use aizuchi_model::event::web_call::WebLimits;
+use aizuchi_model::flow::web_call::WebLimits;
 use aizuchi_model::ip_network::IpNetwork;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

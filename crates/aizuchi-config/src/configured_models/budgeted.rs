@@ -12,7 +12,7 @@ use aizuchi_model::chat::Channel;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Price, Usage};
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::planned_call::{
     CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use aizuchi_model::rules::place::Place;

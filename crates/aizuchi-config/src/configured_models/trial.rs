@@ -8,7 +8,7 @@ use aizuchi_llm::price::Prices;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local;
 use aizuchi_model::decision::{Attempt, AttemptResult, Price, Usage};
-use aizuchi_model::event::planned_call::{CallCost, UnclaimedCall};
+use aizuchi_model::flow::planned_call::{CallCost, UnclaimedCall};
 use jiff::Timestamp;
 use tracing::warn;
 

@@ -9,7 +9,7 @@ use aizuchi_model::decision::learned::{
     JudgedMoment, JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, MomentFeatures, learned_at,
 };
 use aizuchi_model::decision::{DecisionId, Judgment};
-use aizuchi_model::event::{Claim, Outcome, StepResult};
+use aizuchi_model::flow::{Claim, Outcome, StepResult};
 use parking_lot::Mutex;
 
 /// The learned gate of a replay, and every moment that was judged.
@@ -69,7 +69,7 @@ impl ReplayLearning {
         }
         let newest = &state.judged[total.saturating_sub(MAX_MOMENTS)..];
         let gate = LearnedGate::learn(&JudgedMoments { newest: newest.to_vec(), total }, miss);
-        let workspace = claim.event.conversation().workspace.clone();
+        let workspace = claim.work.conversation().workspace.clone();
         self.gates.replace(workspace, gate.clone());
         state.gate = Some(gate);
     }

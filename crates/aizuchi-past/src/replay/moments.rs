@@ -7,7 +7,8 @@ use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{DecisionResult, Judgment, Usage};
-use aizuchi_model::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
+use aizuchi_model::flow::outbox::OutboxItem;
+use aizuchi_model::flow::{Claim, DecisionClosing, Outcome, StepResult, Work};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +118,7 @@ impl Moments {
         now: Timestamp,
         newest: Option<MessageId>,
     ) {
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let moment = |kind, reason, about| Moment {
             at: now,
             thread: conversation.thread.clone(),
@@ -129,7 +130,7 @@ impl Moments {
             text: None,
         };
         let written = |why: &str| Reason::Written(why.to_owned());
-        match (&outcome.result, &claim.event) {
+        match (&outcome.result, &claim.work) {
             (StepResult::Silent(closing), _) => {
                 let joined = self.joined.remove(conversation);
                 let judgment = closing.judgment.as_ref().or(joined.as_ref());
@@ -148,10 +149,10 @@ impl Moments {
             (StepResult::Failed { why, .. }, _) => {
                 self.moments.push(moment(MomentKind::Failed, written(why), None));
             }
-            (StepResult::Posted(_), Event::Post(item)) if item.id != item.first_in_draft => {
+            (StepResult::Posted(_), Work::Post(item)) if item.id != item.first_in_draft => {
                 self.add_part(item);
             }
-            (StepResult::Posted(_), Event::Post(item)) => {
+            (StepResult::Posted(_), Work::Post(item)) => {
                 self.joined.remove(conversation);
                 let metadata = &item.metadata;
                 let about = metadata.about.clone().or_else(|| metadata.newest_owed().cloned());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::flow::{Claim, Outcome};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
@@ -166,7 +166,7 @@ impl Record {
     /// Records the decision of a step, for a report.
     pub fn add_moment(&mut self, claim: &Claim, outcome: &Outcome) {
         let Some(moments) = &mut self.moments else { return };
-        let newest = self.considered.get(claim.event.conversation()).cloned().flatten();
+        let newest = self.considered.get(claim.work.conversation()).cloned().flatten();
         moments.add_outcome(claim, outcome, self.now, newest);
     }
 

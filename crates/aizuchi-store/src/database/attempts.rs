@@ -2,8 +2,8 @@
 
 use aizuchi_model::chat::{ConversationId, WorkspaceId};
 use aizuchi_model::decision::Attempt;
-use aizuchi_model::event::Claim;
-use aizuchi_model::event::planned_call::CallCost;
+use aizuchi_model::flow::Claim;
+use aizuchi_model::flow::planned_call::CallCost;
 use aizuchi_model::memory::MemoryKey;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ impl AttemptOwner<'_> {
     fn place(&self) -> (&WorkspaceId, &str) {
         match self {
             AttemptOwner::Decision(claim) => {
-                let ConversationId { workspace, channel, .. } = claim.event.conversation();
+                let ConversationId { workspace, channel, .. } = claim.work.conversation();
                 (workspace, channel.as_str())
             }
             AttemptOwner::MemoryJob(key) => {

@@ -6,8 +6,9 @@ use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::{
     CallAnswer, Consent, ConsentId, ConsentState, ConsentStep, NewConsent,
 };
-use aizuchi_model::event::step::OwedAnswer;
-use aizuchi_model::event::{Claim, OutboxItem};
+use aizuchi_model::flow::Claim;
+use aizuchi_model::flow::outbox::OutboxItem;
+use aizuchi_model::flow::step::OwedAnswer;
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use aizuchi_model::chat::{MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::dead_letter::Redelivery;
-use aizuchi_model::event::step::{OwedAnswer, PendingState};
-use aizuchi_model::event::{DeadLetter, DeadLetterId, OutboxItem};
+use aizuchi_model::flow::dead_letter::Redelivery;
+use aizuchi_model::flow::outbox::OutboxItem;
+use aizuchi_model::flow::step::{OwedAnswer, PendingState};
+use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use jiff::Timestamp;
 
 use crate::StoreError;

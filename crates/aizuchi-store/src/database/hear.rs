@@ -11,8 +11,8 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{AttemptResult, DecisionId};
-use aizuchi_model::event::Disposition;
-use aizuchi_model::event::step::{HearEffect, OwedAnswer, PendingState};
+use aizuchi_model::flow::Disposition;
+use aizuchi_model::flow::step::{HearEffect, OwedAnswer, PendingState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use aizuchi_model::chat::{ChannelId, Message, WorkspaceId};
-use aizuchi_model::event::memory_job::{
+use aizuchi_model::flow::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
     job_due,
 };

@@ -1,7 +1,7 @@
 //! Users' changes to memories and memos.
 
 use aizuchi_model::chat::WorkspaceId;
-use aizuchi_model::event::memory_job::REWRITE_DELAY;
+use aizuchi_model::flow::memory_job::REWRITE_DELAY;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::{JournalKind, MemoEdit, MemoryChange};
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMemory};

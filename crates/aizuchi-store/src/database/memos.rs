@@ -1,7 +1,8 @@
 //! Memos: stored with the reply that made them, and forgotten with their source messages.
 
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId};
-use aizuchi_model::event::{Claim, Outcome, ProposedDraft, StepResult};
+use aizuchi_model::flow::outbox::ProposedDraft;
+use aizuchi_model::flow::{Claim, Outcome, StepResult};
 use aizuchi_model::memo::{Memo, MemoChange, MemoScope, available_name};
 use aizuchi_model::memory::asker::sign;
 use aizuchi_model::memory::change::JournalKind;
@@ -63,7 +64,7 @@ pub async fn apply_changes(
     if outcome.memo_changes.is_empty() {
         return Ok(());
     }
-    let conversation = claim.event.conversation();
+    let conversation = claim.work.conversation();
     let workspace = &conversation.workspace;
     let asker = asker(connection, conversation, draft.metadata.newest_owed()).await?;
     let answered = draft.metadata.answered_message_refs(&conversation.channel);

@@ -1,7 +1,7 @@
 //! Inserts rows into the outbox.
 
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::OutboxItem;
+use aizuchi_model::flow::outbox::OutboxItem;
 use serde_json::json;
 
 use crate::StoreError;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use aizuchi_model::chat::{ConversationId, Message};
-use aizuchi_model::event::step::{OwedAnswer, PendingState};
+use aizuchi_model::flow::step::{OwedAnswer, PendingState};
 use serde_json::{Value, json};
 
 use crate::StoreError;
@@ -43,7 +43,7 @@ impl PendingStates {
         let row = query.fetch_one(&mut *connection).await?;
         let mut pending_states: HashMap<ConversationId, PendingState> = HashMap::new();
         for step in rows::parse_steps(&rows::column::<String>(&row, "steps")?)? {
-            let conversation = step.event.conversation().clone();
+            let conversation = step.work.conversation().clone();
             pending_states.entry(conversation).or_default().step = Some(step);
         }
         for (conversation, owed) in rows::parse_owed(&rows::column::<String>(&row, "owed")?)? {

@@ -8,9 +8,10 @@ use aizuchi_model::decision::proposal::{
     ClosedDecision, Proposal, ProposalChoice, ProposalId, ProposalState,
 };
 use aizuchi_model::decision::{DecisionId, DecisionResult, Judgment};
-use aizuchi_model::event::approval::approved_items;
-use aizuchi_model::event::completion::{NewNumbers, NewProposal};
-use aizuchi_model::event::{Claim, DraftMetadata, OutboxItem};
+use aizuchi_model::flow::Claim;
+use aizuchi_model::flow::approval::approved_items;
+use aizuchi_model::flow::completion::{NewNumbers, NewProposal};
+use aizuchi_model::flow::outbox::{DraftMetadata, OutboxItem};
 use jiff::Timestamp;
 
 use crate::StoreError;

@@ -2,7 +2,7 @@
 //! other. Expired entries are dropped by the calls that follow.
 
 use aizuchi_model::chat::{ChannelId, UserId};
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::planned_call::{
     CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use jiff::Timestamp;

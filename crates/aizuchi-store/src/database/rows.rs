@@ -13,9 +13,10 @@ use aizuchi_model::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
-use aizuchi_model::event::found_posts::{AskedMessage, FoundPost};
-use aizuchi_model::event::step::{Lease, OwedAnswer, Step};
-use aizuchi_model::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
+use aizuchi_model::flow::found_posts::{AskedMessage, FoundPost};
+use aizuchi_model::flow::outbox::{OutboxItem, OutboxItemId};
+use aizuchi_model::flow::step::{Lease, OwedAnswer, Step};
+use aizuchi_model::flow::{DeadLetter, DeadLetterId, Work};
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::recall::RecalledMessage;
 use jiff::{SignedDuration, Timestamp};
@@ -179,16 +180,16 @@ pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
 
 /// The row of `steps` for a step, in the order of [`super::sql::steps::PUT_STEPS`].
 pub fn step_values(step: &Step) -> Value {
-    let conversation = step.event.conversation();
-    let outbox_item = match &step.event {
-        Event::Post(outbox_item) => Some(outbox_item.id),
-        Event::Judge(_) | Event::Reply(_) => None,
+    let conversation = step.work.conversation();
+    let outbox_item = match &step.work {
+        Work::Post(outbox_item) => Some(outbox_item.id),
+        Work::Judge(_) | Work::Reply(_) => None,
     };
     json!([
         conversation.workspace,
         conversation.channel,
         thread_column(conversation),
-        step.event.verb(),
+        step.work.verb(),
         outbox_item,
         step.due.as_millisecond(),
         // Stored, although it follows from the others, because claims find steps by an index on it.
@@ -419,7 +420,7 @@ impl StepRow {
         let waiting_since = to_timestamp(self.since_ms)?;
         let event = self.into_event()?;
         Ok(Step {
-            event,
+            work: event,
             due,
             decision,
             is_owed,
@@ -433,11 +434,11 @@ impl StepRow {
         })
     }
 
-    fn into_event(self) -> RowResult<Event> {
+    fn into_event(self) -> RowResult<Work> {
         let conversation = in_thread(self.workspace, self.channel, self.thread);
         match self.verb.as_str() {
-            "judge" => return Ok(Event::Judge(conversation)),
-            "reply" => return Ok(Event::Reply(conversation)),
+            "judge" => return Ok(Work::Judge(conversation)),
+            "reply" => return Ok(Work::Reply(conversation)),
             "post" => {}
             other => {
                 return Err(StoreError::Broken(format!(
@@ -446,7 +447,7 @@ impl StepRow {
             }
         }
         let missing = || StoreError::Broken("a post's step has no row in the outbox".to_owned());
-        Ok(Event::Post(OutboxItem {
+        Ok(Work::Post(OutboxItem {
             id: OutboxItemId(self.piece.ok_or_else(missing)?),
             first_in_draft: OutboxItemId(self.draft.ok_or_else(missing)?),
             conversation,

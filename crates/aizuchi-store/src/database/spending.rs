@@ -1,7 +1,7 @@
 //! Records the cost of model calls: for their channel and its workspace, by hour and by day.
 
 use aizuchi_model::chat::WorkspaceId;
-use aizuchi_model::event::planned_call::CallCost;
+use aizuchi_model::flow::planned_call::CallCost;
 use jiff::Timestamp;
 
 use crate::StoreError;

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::decision::Evaluation;
-use aizuchi_model::event::completion::{
+use aizuchi_model::flow::completion::{
     Completion, CompletionContext, CoveredMessage, NextDecision, UnsentOutcome,
 };
-use aizuchi_model::event::step::Lease;
-use aizuchi_model::event::{
-    Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult,
-};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::step::Lease;
+use aizuchi_model::flow::{Claim, DeadLetter, Outcome, StepResult, Work};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -37,7 +36,7 @@ pub async fn claim(
     let ready = ready.fetch_one(&mut *connection).await?;
     let mut ready = rows::parse_steps(&rows::column::<String>(&ready, "steps")?)?;
     // SQL guarantees no order within an aggregated JSON list.
-    ready.sort_by_cached_key(|step| (step.ready_at(), step.event.conversation().clone()));
+    ready.sort_by_cached_key(|step| (step.ready_at(), step.work.conversation().clone()));
     if ready.is_empty() {
         return Ok(Vec::new());
     }
@@ -53,7 +52,7 @@ pub async fn claim(
         step.attempts += 1;
         step.lease = Some(Lease { token, until: now + lease });
         // Committed with the claim, before the platform is called: after a crash it counts as possibly posted.
-        if let Event::Post(item) = &step.event {
+        if let Work::Post(item) = &step.work {
             let dispatch =
                 query(sql::steps::DISPATCH_OUTBOX_ITEM).bind(item.id.0).bind(now.as_millisecond());
             dispatch.execute(&mut *connection).await?;
@@ -73,7 +72,7 @@ pub async fn complete(
     now: Timestamp,
 ) -> Result<CompletionReceipt, StoreError> {
     counters.revision += 1;
-    let conversation = claim.event.conversation();
+    let conversation = claim.work.conversation();
     let mut pending_states =
         PendingStates::read(connection, &HashSet::from([conversation])).await?;
     // Asked before the state is completed below, which releases the lease.
@@ -112,10 +111,10 @@ pub async fn complete(
             record_evaluation(connection, claim, evaluation).await?;
         }
     }
-    let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
+    let seen_revision = outcome.seen_revision.or(claim.work.seen_revision());
     let (mut newest_seen, mut newest_unseen) = (None, None);
     // Even if the claim has lost its lease: the post is in the channel, whoever finishes the step.
-    if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
+    if let (StepResult::Posted(posted), Work::Post(item)) = (&outcome.result, &claim.work) {
         record_posted(connection, counters, item, posted).await?;
         (newest_seen, newest_unseen) =
             newest_seen_and_unseen(connection, claim, item, posted).await?;
@@ -140,7 +139,7 @@ pub async fn complete(
     if let Some(draft) = draft {
         consents::put(connection, counters, claim, &draft, &outcome.wanted_calls).await?;
     }
-    if let Event::Post(item) = &claim.event
+    if let Work::Post(item) = &claim.work
         && is_said
     {
         consents::open(connection, counters, item, now).await?;
@@ -218,7 +217,7 @@ async fn completion_context(
         last_id: counters.last_number,
         installation: counters.installation.clone(),
     };
-    if let Event::Post(item) = &claim.event {
+    if let Work::Post(item) = &claim.work {
         let state = query(sql::steps::OUTBOX_ITEM_STATE).bind(item.id.0);
         let state = state.fetch_optional(&mut *connection).await?;
         let state = state.map(|row| rows::column::<String>(&row, "state")).transpose()?;
@@ -255,7 +254,7 @@ async fn write_completion(
     if let Some(proposal) = &completion.proposal {
         proposals::put(connection, claim, &completion.outbox_items, proposal).await?;
     }
-    if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
+    if let (Some(outcome), Work::Post(item)) = (completion.unsent, &claim.work) {
         end_outbox_items(connection, item, outcome).await?;
     }
     if let Some(letter) = &completion.dead_letter {
@@ -293,7 +292,7 @@ async fn write_completion(
             .bind(closed.why)
             .bind(i64::from(claim.is_owed));
         close.execute(&mut *connection).await?;
-        if let Event::Post(_) = &claim.event {
+        if let Work::Post(_) = &claim.work {
             let forget_text = query(sql::decisions::FORGET_POSTED_TEXT).bind(claim.decision.0);
             forget_text.execute(&mut *connection).await?;
         }
@@ -360,7 +359,7 @@ async fn open_next_decision(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     counters.last_number = counters.last_number.max(next.id.0);
-    let conversation = claim.event.conversation();
+    let conversation = claim.work.conversation();
     let opened = json!([[
         next.id,
         conversation.workspace,

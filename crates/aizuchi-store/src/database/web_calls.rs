@@ -1,6 +1,6 @@
 //! Counts the web lookups of replies. The writer applies one call at a time, so concurrent calls count each other.
 
-use aizuchi_model::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
+use aizuchi_model::flow::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use jiff::Timestamp;
 
 use crate::StoreError;

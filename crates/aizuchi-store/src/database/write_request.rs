@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use aizuchi_model::chat::{Cursor, Heard};
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
-use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::flow::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::flow::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::flow::web_call::{WebCall, WebLimit};
+use aizuchi_model::flow::{Claim, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
 

@@ -10,8 +10,8 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::{Decision, DecisionId, ModelExchange};
-use aizuchi_model::event::DeadLetter;
-use aizuchi_model::event::step::Step;
+use aizuchi_model::flow::DeadLetter;
+use aizuchi_model::flow::step::Step;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -189,7 +189,7 @@ impl Archive for VolatileStore {
         let state = self.lock();
         let mut pending = BTreeMap::new();
         for step in state.conversations.values().filter_map(|record| record.pending.step.as_ref()) {
-            *pending.entry(step.event.verb().to_owned()).or_insert(0) += 1;
+            *pending.entry(step.work.verb().to_owned()).or_insert(0) += 1;
         }
         let dead_letters = state.dead_letters.len() as u64;
         let owed = state.conversations.values().flat_map(|record| &record.pending.owed);

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use aizuchi_model::chat::{ChannelId, ConversationId, Message, MessageId, UserId};
 use aizuchi_model::context::{Circumstances, ContextWindow, Intervention};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::event::step::{OwedAnswer, Step};
-use aizuchi_model::event::{Event, OutboxItem};
+use aizuchi_model::flow::Work;
+use aizuchi_model::flow::outbox::OutboxItem;
+use aizuchi_model::flow::step::{OwedAnswer, Step};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::volatile::VolatileState;
@@ -107,23 +108,23 @@ impl VolatileState {
 
     /// Whether this step will lead to an unsolicited post that counts before that of the other step, if there is one.
     fn is_post_before(&self, step: &Step, other: Option<&Step>) -> bool {
-        let other_event = other.map(|other| &other.event);
+        let other_event = other.map(|other| &other.work);
         let is_unsolicited = |item: &OutboxItem| {
             self.outbox.get(&item.id).is_some_and(|record| record.is_unsolicited)
         };
-        match (&step.event, other_event) {
+        match (&step.work, other_event) {
             _ if step.is_owed => false,
-            (Event::Judge(_), _) | (Event::Reply(_), Some(Event::Post(_))) => false,
+            (Work::Judge(_), _) | (Work::Reply(_), Some(Work::Post(_))) => false,
             // A draft that was posted in part is counted already.
-            (Event::Post(item), _) if item.id != item.first_in_draft || !is_unsolicited(item) => {
+            (Work::Post(item), _) if item.id != item.first_in_draft || !is_unsolicited(item) => {
                 false
             }
-            (Event::Post(item), Some(Event::Post(other))) => item.id < other.id,
-            (Event::Post(_), Some(Event::Judge(_) | Event::Reply(_)) | None) => true,
-            (Event::Reply(_), Some(Event::Reply(_))) => {
+            (Work::Post(item), Some(Work::Post(other))) => item.id < other.id,
+            (Work::Post(_), Some(Work::Judge(_) | Work::Reply(_)) | None) => true,
+            (Work::Reply(_), Some(Work::Reply(_))) => {
                 other.is_some_and(|other| step.decision < other.decision)
             }
-            (Event::Reply(_), Some(Event::Judge(_)) | None) => true,
+            (Work::Reply(_), Some(Work::Judge(_)) | None) => true,
         }
     }
 

@@ -6,7 +6,7 @@ use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId};
 use aizuchi_model::context::links::LinkSource;
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::found_posts::{AskedMessage, FoundPost, answered};
+use aizuchi_model::flow::found_posts::{AskedMessage, FoundPost, answered};
 
 use crate::volatile::VolatileState;
 use crate::volatile::records::MessageRecord;

@@ -8,8 +8,8 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{AttemptResult, DecisionId};
-use aizuchi_model::event::Disposition;
-use aizuchi_model::event::step::{EditedMessage, HearEffect};
+use aizuchi_model::flow::Disposition;
+use aizuchi_model::flow::step::{EditedMessage, HearEffect};
 use jiff::Timestamp;
 
 use crate::HearReceipt;

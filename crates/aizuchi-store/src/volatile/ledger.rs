@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use aizuchi_model::chat::{AuthorKind, ConversationId, MessageId};
 use aizuchi_model::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply};
-use aizuchi_model::event::DeadLetter;
+use aizuchi_model::flow::DeadLetter;
 use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 

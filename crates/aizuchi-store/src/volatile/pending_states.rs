@@ -3,7 +3,7 @@
 
 use aizuchi_model::chat::{ConversationId, MessageId};
 use aizuchi_model::decision::Decision;
-use aizuchi_model::event::step::{OwedAnswer, PendingState, Step};
+use aizuchi_model::flow::step::{OwedAnswer, PendingState, Step};
 use jiff::Timestamp;
 
 use crate::volatile::VolatileState;

@@ -8,8 +8,8 @@ use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{DecisionId, ModelExchange};
-use aizuchi_model::event::step::PendingState;
-use aizuchi_model::event::{OutboxItem, OutboxItemId};
+use aizuchi_model::flow::outbox::{OutboxItem, OutboxItemId};
+use aizuchi_model::flow::step::PendingState;
 use aizuchi_structure::links::WINDOW;
 use jiff::Timestamp;
 

@@ -2,7 +2,7 @@
 
 use aizuchi_model::chat::ChannelId;
 use aizuchi_model::context::BudgetUsage;
-use aizuchi_model::event::planned_call::{
+use aizuchi_model::flow::planned_call::{
     CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use jiff::Timestamp;

@@ -7,13 +7,13 @@ use aizuchi_model::chat::attachment::ReadAttachment;
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
-use aizuchi_model::event::completion::{
+use aizuchi_model::flow::completion::{
     Completion, CompletionContext, CoveredMessage, UnsentOutcome,
 };
-use aizuchi_model::event::step::Lease;
-use aizuchi_model::event::{
-    Claim, DeadLetter, DeadLetterId, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome,
-    PostedMessage, StepResult,
+use aizuchi_model::flow::outbox::{OutboxItem, OutboxItemId, PostedMessage};
+use aizuchi_model::flow::step::Lease;
+use aizuchi_model::flow::{
+    Claim, DeadLetter, DeadLetterId, DecisionClosing, Outcome, StepResult, Work,
 };
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -41,12 +41,12 @@ impl VolatileState {
             let claim = step.claim(token);
             step.attempts += 1;
             step.lease = Some(Lease { token, until: now + lease });
-            if let Event::Post(item) = &mut step.event {
+            if let Work::Post(item) = &mut step.work {
                 item.dispatched_at.get_or_insert(now);
             }
             Some(claim)
         })?;
-        if let Event::Post(item) = &claim.event
+        if let Work::Post(item) = &claim.work
             && let Some(record) = self.outbox.get_mut(&item.id)
         {
             let is_new =
@@ -75,7 +75,7 @@ impl VolatileState {
         now: Timestamp,
     ) -> CompletionReceipt {
         self.revision += 1;
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let is_current = self
             .conversations
             .get(conversation)
@@ -101,13 +101,13 @@ impl VolatileState {
         {
             warn!(%error, "quiet that a user asked for could not be ordered");
         }
-        let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
-        if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
+        let seen_revision = outcome.seen_revision.or(claim.work.seen_revision());
+        if let (StepResult::Posted(posted), Work::Post(item)) = (&outcome.result, &claim.work) {
             self.record_posted(claim, item, posted);
         }
         let (mut newest_seen, mut newest_unseen) = (None, None);
-        if let (StepResult::Posted(posted), Event::Post(_)) = (&outcome.result, &claim.event) {
-            let seen_revision = claim.event.seen_revision().unwrap_or(u64::MAX);
+        if let (StepResult::Posted(posted), Work::Post(_)) = (&outcome.result, &claim.work) {
+            let seen_revision = claim.work.seen_revision().unwrap_or(u64::MAX);
             let is_seen = |message: &&MessageRecord| message.heard_revision <= seen_revision;
             let (seen, unseen): (Vec<_>, Vec<_>) = self.decision_messages(claim).partition(is_seen);
             newest_seen = seen.iter().map(|message| message.message.at).max();
@@ -150,7 +150,7 @@ impl VolatileState {
             self.reservations.remove(&claim.token);
         }
         for attempt in &attempts {
-            let ConversationId { workspace, channel, .. } = claim.event.conversation();
+            let ConversationId { workspace, channel, .. } = claim.work.conversation();
             let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
             let micros = attempt.price.map(|price| price.micros);
             let used = SpendingSum::from_call(tokens, micros, !claim.is_owed);
@@ -206,7 +206,7 @@ impl VolatileState {
             last_id: self.last_number,
             installation: self.installation.clone(),
         };
-        if let Event::Post(item) = &claim.event {
+        if let Work::Post(item) = &claim.work {
             let mut later =
                 self.outbox.range(OutboxItemId(item.id.0 + 1)..).map(|(_, record)| &record.item);
             context.is_posted = self.outbox.get(&item.id).is_some_and(|record| record.is_posted);
@@ -228,7 +228,7 @@ impl VolatileState {
 
     /// The messages that the claim's decision covers.
     fn decision_messages(&self, claim: &Claim) -> impl Iterator<Item = &MessageRecord> {
-        let record = self.conversations.get(claim.event.conversation());
+        let record = self.conversations.get(claim.work.conversation());
         let messages = record.map_or(&[][..], |record| &record.messages);
         messages.iter().filter(|message| message.decision == Some(claim.decision))
     }
@@ -240,7 +240,7 @@ impl VolatileState {
         seen_revision: Option<u64>,
         now: Timestamp,
     ) {
-        let conversation = claim.event.conversation().clone();
+        let conversation = claim.work.conversation().clone();
         for item in completion.outbox_items {
             self.last_number = item.id.0;
             let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
@@ -250,7 +250,7 @@ impl VolatileState {
                 self.outbox.insert(record.item.id, record);
             }
         }
-        if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
+        if let (Some(outcome), Work::Post(item)) = (completion.unsent, &claim.work) {
             self.end_outbox_items(item, outcome);
         }
         if let Some(letter) = completion.dead_letter {
@@ -292,7 +292,7 @@ impl VolatileState {
     }
 
     fn close_decision(&mut self, claim: &Claim, closed: DecisionClosing, now: Timestamp) {
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         // An unsolicited post is no answer, even if the decision was addressed in the meantime.
         decision.is_addressed = claim.is_owed;

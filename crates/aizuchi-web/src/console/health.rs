@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_model::decision::AttemptResult;
-use aizuchi_model::event::step::Step;
+use aizuchi_model::flow::step::Step;
 use aizuchi_model::memory::{MemoryScope, MemoryTerm};
 use aizuchi_store::RecentCall;
 use aizuchi_store::pending_memories::PendingMemory;
@@ -123,12 +123,12 @@ pub async fn failing_models(web: &Web) -> Result<Vec<Arc<str>>, ApiProblem> {
 }
 
 fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
-    let conversation = step.event.conversation();
+    let conversation = step.work.conversation();
     WaitingStep {
         workspace: conversation.workspace.clone(),
         channel: conversation.channel.to_string(),
         thread: conversation.thread.as_ref().map(ToString::to_string),
-        verb: step.event.verb(),
+        verb: step.work.verb(),
         due: views::seconds(step.due),
         owed: step.is_owed,
         in_progress: step.lease.is_some_and(|lease| lease.until > now),

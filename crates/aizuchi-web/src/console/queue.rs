@@ -11,7 +11,7 @@ use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
 use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId};
-use aizuchi_model::event::{DeadLetter, DeadLetterId};
+use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

@@ -252,7 +252,7 @@ mod tests {
     use aizuchi_llm::prompt::PromptVerb;
     use aizuchi_model::chat::{Arrival, Heard, Visibility};
     use aizuchi_model::decision::proposal::ProposalChoice;
-    use aizuchi_model::event::Disposition;
+    use aizuchi_model::flow::Disposition;
     use aizuchi_model::rules::{ChannelRules, Mode};
     use aizuchi_store::InboxEntry;
     use aizuchi_store::order::Order;

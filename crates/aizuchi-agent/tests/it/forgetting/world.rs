@@ -11,7 +11,7 @@ use aizuchi_model::chat::{
     MessageId, Reaction, ReactionChange, Role, User, UserId, Visibility,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_store::InboxEntry;
 use aizuchi_store::database::connection::{Connection, query};
 use futures_util::future::join_all;

@@ -12,7 +12,7 @@ use aizuchi_model::context::message_structure::{SharedStructure, StructureCache}
 use aizuchi_model::context::message_window::MessageWindow;
 use aizuchi_model::context::{Context, ContextLimits, ContextWindow};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::Disposition;
+use aizuchi_model::flow::Disposition;
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::RecalledMessage;
 use aizuchi_store::InboxEntry;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aizuchi_harness::random::Random;
 use aizuchi_model::chat::ConversationId;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{BackfillState, Platform, PlatformError};
 use async_trait::async_trait;
 use jiff::SignedDuration;

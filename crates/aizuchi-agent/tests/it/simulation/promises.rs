@@ -9,7 +9,8 @@ use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, MessageId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionResult};
-use aizuchi_model::event::{Event, OutboxItem};
+use aizuchi_model::flow::Work;
+use aizuchi_model::flow::outbox::OutboxItem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{Mode, Rulebook};
@@ -89,7 +90,7 @@ impl Inspector {
     pub async fn check_pending(&self, longest_lease: SignedDuration) {
         let steps = self.archive.pending_steps(&workspace()).await.unwrap();
         let conversations: BTreeSet<_> =
-            steps.iter().map(|step| step.event.conversation()).collect();
+            steps.iter().map(|step| step.work.conversation()).collect();
         if conversations.len() != steps.len() {
             self.world.breaks("one pending step per conversation", format!("{steps:?}"));
         }
@@ -103,9 +104,9 @@ impl Inspector {
         }
         for conversation in conversations {
             let owed = self.owed(conversation).await;
-            let step = steps.iter().find(|step| step.event.conversation() == conversation);
+            let step = steps.iter().find(|step| step.work.conversation() == conversation);
             let waits = step.is_some_and(|step| {
-                step.is_owed || matches!(&step.event, Event::Post(item) if item.is_published())
+                step.is_owed || matches!(&step.work, Work::Post(item) if item.is_published())
             });
             if !owed.is_empty() && !waits {
                 let how = format!("{owed:?} wait for nothing: {step:?}");

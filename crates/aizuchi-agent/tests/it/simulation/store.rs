@@ -10,10 +10,10 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::Attempt;
-use aizuchi_model::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_model::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
-use aizuchi_model::event::web_call::{WebCall, WebLimit};
-use aizuchi_model::event::{Claim, Outcome};
+use aizuchi_model::flow::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_model::flow::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
+use aizuchi_model::flow::web_call::{WebCall, WebLimit};
+use aizuchi_model::flow::{Claim, Outcome};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};

@@ -12,7 +12,7 @@ use aizuchi_model::chat::{
     MessageId, Reaction, ReactionChange, UserId,
 };
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::simulation::promises::Inspector;

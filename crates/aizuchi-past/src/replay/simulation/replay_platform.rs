@@ -2,7 +2,7 @@
 
 use aizuchi_model::chat::{MessageId, UserId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::event::{OutboxItem, PostedMessage};
+use aizuchi_model::flow::outbox::{OutboxItem, PostedMessage};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_platform::local;
 use async_trait::async_trait;

@@ -8,7 +8,7 @@ use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::message_structure::{SharedStructure, StructureCache};
 use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
-use aizuchi_model::event::{Claim, Event, Outcome, StepResult};
+use aizuchi_model::flow::{Claim, Outcome, StepResult, Work};
 use aizuchi_store::volatile::Observed;
 
 use crate::replay::learning::ReplayLearning;
@@ -43,7 +43,7 @@ impl StoreRecorder {
     fn record_claims(&self, claims: &[Claim]) {
         let mut record = self.recorder.lock();
         for claim in claims {
-            let conversation = claim.event.conversation();
+            let conversation = claim.work.conversation();
             record.decisions.insert(conversation, claim.decision);
             match claim.second_looks {
                 0 => record.second_looks.remove(conversation),
@@ -55,7 +55,7 @@ impl StoreRecorder {
     fn record(&self, claim: &Claim, outcome: &Outcome) {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
-        let conversation = claim.event.conversation();
+        let conversation = claim.work.conversation();
         let thread = IdHash::from_thread(conversation.thread.as_ref().map(MessageId::as_str));
         let is_superseded_judgment = |attempt: &Attempt| {
             &*attempt.verb == PromptVerb::Judge.name()
@@ -68,7 +68,7 @@ impl StoreRecorder {
         }
         record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
-        let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
+        let Some(kind) = event_kind(&outcome.result, &claim.work) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
         if kind == ReplayEventKind::Speak {
             let (at, heard_rows) = (record.now, record.heard_rows);
@@ -80,11 +80,11 @@ impl StoreRecorder {
         if let StepResult::Silent(closing) = &outcome.result {
             event.gate = closing.gate.map(|gate| gate.name());
         }
-        if let Event::Post(item) = &claim.event {
+        if let Work::Post(item) = &claim.work {
             let owed = || item.metadata.owed.last().map(Owed::stored_id);
             event.about = item.metadata.about.clone().or_else(owed);
         }
-        if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
+        if let (ReplayEventKind::Speak, Work::Post(item)) = (kind, &claim.work)
             && !claim.is_owed
             && item.id == item.first_in_draft
         {
@@ -116,7 +116,7 @@ fn is_failure(result: &StepResult) -> bool {
 }
 
 /// Returns the kind of event that is written for the result of a step, if any.
-fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
+fn event_kind(result: &StepResult, work: &Work) -> Option<ReplayEventKind> {
     match result {
         StepResult::Silent(closing) if closing.gate.is_some() => Some(ReplayEventKind::Gate),
         StepResult::Silent(closing) if closing.ended == DecisionResult::Dropped => {
@@ -124,12 +124,12 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
         }
         StepResult::Withdrawn { .. } => Some(ReplayEventKind::Dropped),
         // A reply became doubtful, and the judge is called again.
-        StepResult::LookAgain { .. } if !matches!(event, Event::Judge(_)) => {
+        StepResult::LookAgain { .. } if !matches!(work, Work::Judge(_)) => {
             Some(ReplayEventKind::Dropped)
         }
-        StepResult::Posted(_) => match event {
-            Event::Post(item) if item.reaction_to.is_some() => Some(ReplayEventKind::React),
-            Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Some(ReplayEventKind::Speak),
+        StepResult::Posted(_) => match work {
+            Work::Post(item) if item.reaction_to.is_some() => Some(ReplayEventKind::React),
+            Work::Post(_) | Work::Judge(_) | Work::Reply(_) => Some(ReplayEventKind::Speak),
         },
         StepResult::Superseded => Some(ReplayEventKind::Cancelled),
         StepResult::Failed { .. } => Some(ReplayEventKind::Failed),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use aizuchi_model::chat::{ChannelId, MessageId};
-use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::flow::outbox::DraftMetadata;
 use aizuchi_model::memory::{MemoryId, MemoryKey, MessageRef};
 use jiff::Timestamp;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aizuchi_model::event::DraftMetadata;
+use aizuchi_model::flow::outbox::DraftMetadata;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{MemoryEntry, MemoryId, MessageRef};
 use aizuchi_model::overlap::quotes::QuoteIndex;

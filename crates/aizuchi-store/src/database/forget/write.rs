@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Mention, UserId, WorkspaceId};
-use aizuchi_model::event::memory_job::REWRITE_DELAY;
+use aizuchi_model::flow::memory_job::REWRITE_DELAY;
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use aizuchi_model::chat::attachment::searched_names;
 use aizuchi_model::chat::{ConversationId, Deletion, Edit, Message, MessageId};
-use aizuchi_model::event::Disposition;
-use aizuchi_model::event::step::EditedMessage;
+use aizuchi_model::flow::Disposition;
+use aizuchi_model::flow::step::EditedMessage;
 use aizuchi_model::memory::MessageRef;
 use jiff::Timestamp;
 use serde_json::json;

@@ -2,7 +2,7 @@ use aizuchi_model::chat::{
     Author, AuthorKind, Channel, Deletion, Edit, Message, MessageId, Role, User, UserId,
 };
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::event::{Debounce, Disposition, OnNewMessage};
+use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::recall::terms::extract_terms;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
-//! What can happen and what it leads to: the closed list of events, a conversation's pending step, and the outcome of
-//! handling one. Handlers return an [`Outcome`]; only the store writes it.
+//! The work of a conversation: its pending step, how a step is claimed, and the outcome of handling one. Handlers return
+//! an [`Outcome`]; only the store writes it.
 
+pub mod outbox;
 pub mod memory_job;
 pub mod completion;
 pub mod step;
@@ -14,28 +15,25 @@ pub mod found_posts;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
+use crate::chat::ConversationId;
 use crate::chat::attachment::ReadAttachment;
 use crate::chat::owed::Owed;
-use crate::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
-    UserId,
-};
 use crate::context::StateHash;
 use crate::context::seen_revision::SeenRevision;
 use crate::decision::consent::NewConsent;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult, Evaluation, Judgment};
-use crate::event::quiet_order::QuietOrder;
+use crate::flow::outbox::{Draft, DraftMetadata, OutboxItem, PostedMessage, ProposedDraft};
+use crate::flow::quiet_order::QuietOrder;
 use crate::memo::MemoChange;
-use crate::memory::{Lineage, MessageRef};
+use crate::memory::Lineage;
 use crate::rhythm::WaitStrategy;
 use crate::rules::Mode;
 
 /// Everything the runner does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Work {
     /// Decide whether to join in.
     Judge(ConversationId),
     /// Draft an answer.
@@ -44,201 +42,32 @@ pub enum Event {
     Post(OutboxItem),
 }
 
-impl Event {
+impl Work {
     pub fn conversation(&self) -> &ConversationId {
         match self {
-            Event::Judge(conversation) | Event::Reply(conversation) => conversation,
-            Event::Post(item) => &item.conversation,
+            Work::Judge(conversation) | Work::Reply(conversation) => conversation,
+            Work::Post(item) => &item.conversation,
         }
     }
 
     /// Returns the store revision that the text to be posted was made from.
     pub fn seen_revision(&self) -> Option<u64> {
         match self {
-            Event::Judge(_) | Event::Reply(_) => None,
-            Event::Post(item) => Some(item.metadata.seen_revision.number()),
+            Work::Judge(_) | Work::Reply(_) => None,
+            Work::Post(item) => Some(item.metadata.seen_revision.number()),
         }
     }
 
     pub fn verb(&self) -> &'static str {
         match self {
-            Event::Judge(_) => "judge",
-            Event::Reply(_) => "reply",
-            Event::Post(_) => "post",
+            Work::Judge(_) => "judge",
+            Work::Reply(_) => "reply",
+            Work::Post(_) => "post",
         }
     }
 }
 
-number_id!(
-    /// The number of an outbox row.
-    OutboxItemId
-);
-
-/// One row of the outbox: a draft, or one part of a draft that is too long for one post.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutboxItem {
-    pub id: OutboxItemId,
-    /// The first item of the same draft.
-    pub first_in_draft: OutboxItemId,
-    pub conversation: ConversationId,
-    /// Sent with the post, so that it can be found in the platform's history (invariant 6).
-    pub key: Arc<str>,
-    pub text: Arc<str>,
-    /// The message that this is a reaction to. If set, the text is the emoji.
-    pub reaction_to: Option<MessageId>,
-    pub metadata: Arc<DraftMetadata>,
-    /// Set when a call to the platform may have been made and its outcome is unknown.
-    pub dispatched_at: Option<Timestamp>,
-}
-
-impl OutboxItem {
-    /// Whether the item was dispatched. From then on only the platform knows its state.
-    pub fn is_sending(&self) -> bool {
-        self.dispatched_at.is_some()
-    }
-
-    /// Whether users may have seen it, or an earlier item of the same draft.
-    pub fn is_published(&self) -> bool {
-        self.is_sending() || self.id != self.first_in_draft
-    }
-
-    /// Returns the stored form of a posted reaction, if this item is one.
-    pub fn to_reaction(&self, posted: &PostedMessage) -> Option<Reaction> {
-        Some(Reaction {
-            workspace: self.conversation.workspace.clone(),
-            channel: self.conversation.channel.clone(),
-            message: self.reaction_to.clone()?,
-            user: posted.author.clone(),
-            kind: AuthorKind::Persona,
-            emoji: self.text.clone(),
-            at: posted.at,
-            change: ReactionChange::Added,
-        })
-    }
-
-    /// Returns the gate that settles the resulting message. Replies to commands and the notice on joining are not part
-    /// of the conversation.
-    pub fn message_gate(&self) -> Gate {
-        let is_notice = self.metadata.owed.contains(&Owed::Join);
-        match self.metadata.only_for.is_some() || is_notice {
-            true => Gate::Command,
-            false => Gate::OwnMessage,
-        }
-    }
-
-    /// Returns the stored form of a posted message of the persona.
-    pub fn to_message(&self, posted: &PostedMessage) -> Message {
-        Message {
-            conversation: ConversationId {
-                thread: posted.thread.clone(),
-                ..self.conversation.clone()
-            },
-            id: posted.id.clone(),
-            at: posted.at,
-            author: Author { id: posted.author.clone(), kind: AuthorKind::Persona },
-            text: self.text.clone(),
-            mentions: Vec::new(),
-            attachments: Vec::new(),
-            edits: 0,
-        }
-    }
-}
-
-/// The content of a post, and its sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
-    pub content: DraftContent,
-    pub metadata: DraftMetadata,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DraftContent {
-    /// In posting order; never empty.
-    Text(Vec<String>),
-    /// An emoji on a message, without text.
-    Reaction { emoji: String, on: MessageId },
-}
-
-/// What a finished post needs to know about its draft.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DraftMetadata {
-    /// The owed messages that it settles without an answer, then those that it answers, and the persona's own join.
-    pub owed: Vec<Owed>,
-    /// The other messages that belong to what was owed an answer, so that it answers them as well.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also_answers: Vec<MessageId>,
-    /// The message that it is about, if it answers one.
-    pub about: Option<MessageId>,
-    /// The messages that were judged with that one and still call for a word: the next decision judges them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub leaves_open: Vec<MessageId>,
-    /// The sources of its text.
-    #[serde(rename = "made_from", default)]
-    pub lineage: Lineage,
-    /// The store's revision of the context that it was made from.
-    #[serde(rename = "considered")]
-    pub seen_revision: SeenRevision,
-    /// How the decision ends once this is posted. An apology ends it as failed.
-    pub ends: DecisionResult,
-    /// Why the persona speaks, for users.
-    pub why: String,
-    /// Set if this answers a command of this user. Then no gate stops it, and only this user sees it if the platform
-    /// supports that, unless it is public.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub only_for: Option<UserId>,
-    /// Whether it answers a command that everyone in the channel has to know about, such as a mute.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_public: bool,
-    /// Whether a user has approved it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_approved: bool,
-    /// How many of the first owed messages it only settles.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub only_settled: usize,
-}
-
-impl DraftMetadata {
-    /// Returns the metadata of a draft that is made from nothing and answers nothing.
-    pub fn new(ends: DecisionResult, why: impl Into<String>) -> Self {
-        Self {
-            owed: Vec::new(),
-            also_answers: Vec::new(),
-            about: None,
-            leaves_open: Vec::new(),
-            lineage: Lineage::default(),
-            seen_revision: SeenRevision::Nothing,
-            ends,
-            why: why.into(),
-            only_for: None,
-            is_public: false,
-            is_approved: false,
-            only_settled: 0,
-        }
-    }
-
-    /// Returns the only user who should see it, if there is one.
-    pub fn only_reader(&self) -> Option<&UserId> {
-        self.only_for.as_ref().filter(|_| !self.is_public)
-    }
-
-    /// Returns the newest message that it answers, unless that is the persona's own join.
-    pub fn newest_owed(&self) -> Option<&MessageId> {
-        self.owed.last().and_then(Owed::message)
-    }
-
-    /// Returns the stored messages of its channel that it answers, with the one that stands for a join.
-    pub fn answered_message_refs(&self, channel: &ChannelId) -> Vec<MessageRef> {
-        let answered = self.owed.iter().skip(self.only_settled).map(Owed::stored_id);
-        let answered = answered.chain(self.about.clone());
-        answered.map(|id| MessageRef(channel.clone(), id)).collect()
-    }
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-/// What a heard event leads to.
+/// What something heard leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
     /// It is not a message, so there is nothing to settle, judge or answer.
@@ -306,7 +135,7 @@ impl OnNewMessage {
 /// A due step, claimed by one runner until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    pub event: Event,
+    pub work: Work,
     pub due: Timestamp,
     pub decision: DecisionId,
     /// Whether an answer is owed, so that the step must not end in silence.
@@ -361,7 +190,7 @@ impl Outcome {
 
     /// Returns the lineage of its text and the store revision that it refers to, if there is any text.
     pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(SeenRevision, &'a Lineage)> {
-        if let Event::Post(item) = &claim.event {
+        if let Work::Post(item) = &claim.work {
             return Some((item.metadata.seen_revision, &item.metadata.lineage));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
@@ -457,27 +286,6 @@ pub enum StepResult {
     Superseded,
 }
 
-/// A draft that a user has to approve before it is posted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProposedDraft {
-    pub draft: Draft,
-    /// When it can no longer be approved.
-    pub expires: Timestamp,
-}
-
-impl ProposedDraft {
-    /// Returns the same without its text. It cannot be approved.
-    fn without_text(self) -> Self {
-        let Draft { content, metadata } = self.draft;
-        let content = match content {
-            DraftContent::Text(posts) => DraftContent::Text(vec![String::new(); posts.len()]),
-            reaction @ DraftContent::Reaction { .. } => reaction,
-        };
-        let metadata = DraftMetadata { why: String::new(), ..metadata };
-        Self { draft: Draft { content, metadata }, ..self }
-    }
-}
-
 /// How a decision closes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionClosing {
@@ -502,17 +310,6 @@ impl DecisionClosing {
             why: why.into(),
         }
     }
-}
-
-/// A message as the platform has accepted it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostedMessage {
-    pub id: MessageId,
-    /// Its thread. A platform may open one for an answer.
-    pub thread: Option<MessageId>,
-    pub at: Timestamp,
-    /// The persona's user on that platform.
-    pub author: UserId,
 }
 
 /// Names a dead letter within its store.

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::owed::Owed;
 use crate::chat::{Arrival, ConversationId, Message, MessageId, UserId};
 use crate::decision::DecisionId;
-use crate::event::{Claim, Debounce, Disposition, Event, OnNewMessage};
+use crate::flow::{Claim, Debounce, Disposition, OnNewMessage, Work};
 
 /// Messages that address the persona in quick succession are answered together, but the first of them waits no
 /// longer than this.
@@ -20,7 +20,7 @@ const MAX_CALM_WAIT: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    pub event: Event,
+    pub work: Work,
     pub due: Timestamp,
     pub decision: DecisionId,
     /// Whether it answers a user who addressed the persona.
@@ -61,7 +61,7 @@ impl Step {
     /// Returns the claim for a runner that claims this step.
     pub fn claim(&self, token: i64) -> Claim {
         Claim {
-            event: self.event.clone(),
+            work: self.work.clone(),
             due: self.due,
             decision: self.decision,
             is_owed: self.is_owed,
@@ -75,12 +75,12 @@ impl Step {
 
     /// Whether a model is being called or has answered, so that a new message is not included.
     fn has_started(&self) -> bool {
-        self.lease.is_some() || matches!(self.event, Event::Post(_))
+        self.lease.is_some() || matches!(self.work, Work::Post(_))
     }
 
     /// Whether there is anything to discard: work in progress, a verdict or a draft. A mere wait does not count.
     pub(super) fn has_work(&self) -> bool {
-        self.lease.is_some() || !matches!(self.event, Event::Judge(_))
+        self.lease.is_some() || !matches!(self.work, Work::Judge(_))
     }
 
     /// Queues a message behind the current work. The wait starts with the first queued message. If it is over and only
@@ -100,12 +100,12 @@ impl Step {
 
     /// Whether it is a proposal that a keeper has approved. It comes before later mentions, or its text would be lost.
     fn is_approved(&self) -> bool {
-        matches!(&self.event, Event::Post(item) if item.metadata.is_approved)
+        matches!(&self.work, Work::Post(item) if item.metadata.is_approved)
     }
 
     /// Whether users may have seen a part of it, so that nothing may replace it (invariant 6).
     fn is_published(&self) -> bool {
-        matches!(&self.event, Event::Post(item) if item.is_published())
+        matches!(&self.work, Work::Post(item) if item.is_published())
     }
 }
 
@@ -214,11 +214,11 @@ impl PendingState {
         new_decision: DecisionId,
     ) -> HearEffect {
         let Some(step) = &mut self.step else {
-            let event = Event::Judge(message.conversation.clone());
+            let work = Work::Judge(message.conversation.clone());
             let since = message.at;
             return self.open_decision(Step {
                 waiting_since: since,
-                ..new_step(event, judge_due(debounce, since), new_decision, 1)
+                ..new_step(work, judge_due(debounce, since), new_decision, 1)
             });
         };
         let unchanged = HearEffect {
@@ -273,11 +273,11 @@ impl PendingState {
         new_decision: DecisionId,
     ) -> HearEffect {
         let Some(step) = &mut self.step else {
-            let event = Event::Reply(conversation.clone());
+            let work = Work::Reply(conversation.clone());
             return self.open_decision(Step {
                 is_owed: true,
                 waiting_since: since,
-                ..new_step(event, due, new_decision, 1)
+                ..new_step(work, due, new_decision, 1)
             });
         };
         let unchanged = HearEffect {
@@ -303,7 +303,7 @@ impl PendingState {
             true => (since, 0),
             false => (step.due, step.second_looks),
         };
-        self.replace_step(Event::Reply(conversation.clone()), due);
+        self.replace_step(Work::Reply(conversation.clone()), due);
         if let Some(step) = &mut self.step {
             step.is_owed = true;
             step.follow_up_due = Some(follow_up_due);
@@ -325,14 +325,14 @@ impl PendingState {
                 has_superseded: false,
             });
         }
-        let conversation = step.event.conversation().clone();
+        let conversation = step.work.conversation().clone();
         let rested = judge_due(debounce, at);
         // Messages that waited before it wait no longer because of it.
         let (due, waiting_since) = match step.follow_up_due {
             Some(due) => (due.min(rested), step.waiting_since),
             None => (rested, at),
         };
-        self.replace_step(Event::Judge(conversation), due);
+        self.replace_step(Work::Judge(conversation), due);
         if let Some(step) = &mut self.step {
             step.waiting_since = waiting_since;
         }
@@ -352,7 +352,7 @@ impl PendingState {
         let Step { decision, redrafts, .. } = *step;
         // After a failed attempt, it waits until the platform may take it.
         let is_to_commands = step.attempts == 0
-            && matches!(&step.event, Event::Post(item) if item.metadata.only_for.is_some());
+            && matches!(&step.work, Work::Post(item) if item.metadata.only_for.is_some());
         let has_superseded = is_to_commands && self.start_again(due, redrafts)
             || redrafts == 0 && self.start_again(due, 1);
         Some(HearEffect { decision, has_opened_decision: false, has_superseded })
@@ -380,7 +380,7 @@ impl PendingState {
         let Step { follow_up_due, second_looks, .. } = *step;
         let is_replaced = step.has_started() && !step.is_published();
         if is_replaced {
-            self.replace_step(Event::Reply(step.event.conversation().clone()), due);
+            self.replace_step(Work::Reply(step.work.conversation().clone()), due);
             if let Some(step) = &mut self.step {
                 step.is_owed = true;
                 step.redrafts = redrafts;
@@ -398,7 +398,7 @@ impl PendingState {
         let step = self.step.as_mut().filter(|step| !step.is_owed && !step.is_published())?;
         let (decision, has_work) = (step.decision, step.has_work());
         let (attempts, retry_at) = (step.attempts, step.due);
-        let conversation = step.event.conversation().clone();
+        let conversation = step.work.conversation().clone();
         if has_work && (has_owed || debounce.on_new_message == OnNewMessage::Continue) {
             step.queue_behind(at, debounce);
             return Some(HearEffect {
@@ -409,7 +409,7 @@ impl PendingState {
         }
         // The work has waited long enough for its own messages; the new wait is for the new ones.
         let since = if has_work { at } else { step.waiting_since };
-        self.replace_step(Event::Judge(conversation), judge_due(debounce, since));
+        self.replace_step(Work::Judge(conversation), judge_due(debounce, since));
         if let Some(step) = &mut self.step {
             step.waiting_since = since;
             if !has_work && attempts > 0 {
@@ -421,13 +421,13 @@ impl PendingState {
         Some(HearEffect { decision, has_opened_decision: false, has_superseded: has_work })
     }
 
-    /// Replaces the step's event. A running lease is kept, so that the conversation is not handled twice at the same
+    /// Replaces the work of the step. A running lease is kept, so that the conversation is not handled twice at the same
     /// time; its work now belongs to an older generation.
-    fn replace_step(&mut self, event: Event, due: Timestamp) {
+    fn replace_step(&mut self, work: Work, due: Timestamp) {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
             // Its attempts start again: the failed ones were those of the old work.
-            let next = new_step(event, due, step.decision, generation);
+            let next = new_step(work, due, step.decision, generation);
             *step = Step { lease: step.lease, waiting_since: step.waiting_since, ..next };
         }
     }
@@ -452,14 +452,9 @@ fn judge_due(debounce: Debounce, since: Timestamp) -> Timestamp {
 }
 
 /// Returns an unclaimed step whose messages are as old as `due`.
-pub(super) fn new_step(
-    event: Event,
-    due: Timestamp,
-    decision: DecisionId,
-    generation: u64,
-) -> Step {
+pub(super) fn new_step(work: Work, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
     Step {
-        event,
+        work,
         due,
         decision,
         is_owed: false,

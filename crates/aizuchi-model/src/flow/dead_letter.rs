@@ -5,8 +5,9 @@ use jiff::Timestamp;
 
 use crate::chat::ConversationId;
 use crate::decision::DecisionId;
-use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
-use crate::event::{Event, OutboxItem};
+use crate::flow::Work;
+use crate::flow::outbox::OutboxItem;
+use crate::flow::step::{OwedAnswer, PendingState, Step, new_step};
 
 /// How an answer that was given up is retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +47,13 @@ impl PendingState {
         now: Timestamp,
     ) -> Self {
         let is_owed = !owed.is_empty();
-        let event = match rest {
-            Some(item) => Event::Post(item),
-            None if is_owed => Event::Reply(conversation),
-            None => Event::Judge(conversation),
+        let work = match rest {
+            Some(item) => Work::Post(item),
+            None if is_owed => Work::Reply(conversation),
+            None => Work::Judge(conversation),
         };
         // The generation may start again, since no claim on an earlier step still has a lease.
-        let step = Step { is_owed, ..new_step(event, now, decision, 0) };
+        let step = Step { is_owed, ..new_step(work, now, decision, 0) };
         Self { step: Some(step), owed }
     }
 }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, WorkspaceId};
     use crate::decision::DecisionResult;
-    use crate::event::{DraftMetadata, OutboxItemId};
+    use crate::flow::outbox::{DraftMetadata, OutboxItemId};
 
     fn part(id: i64, text: &str, dispatched_at: Option<Timestamp>) -> OutboxItem {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));

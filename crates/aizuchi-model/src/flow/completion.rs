@@ -11,11 +11,11 @@ use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId, DecisionResult, Judgment};
-use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
-use crate::event::{
-    Claim, DeadLetter, DeadLetterId, DecisionClosing, Draft, DraftContent, DraftMetadata, Event,
-    OutboxItem, OutboxItemId, ProposedDraft, StepResult,
+use crate::flow::outbox::{
+    Draft, DraftContent, DraftMetadata, OutboxItem, OutboxItemId, ProposedDraft,
 };
+use crate::flow::step::{OwedAnswer, PendingState, Step, new_step};
+use crate::flow::{Claim, DeadLetter, DeadLetterId, DecisionClosing, StepResult, Work};
 
 /// The store's state when a claim is completed. Posted messages are written before this.
 #[derive(Clone, Debug)]
@@ -182,7 +182,7 @@ impl PendingState {
         match result {
             StepResult::Silent(closing) => self.close(closing, Answered::default(), context, now),
             StepResult::Join { judgment, state, due } => {
-                self.advance(Event::Reply(claim.event.conversation().clone()), due);
+                self.advance(Work::Reply(claim.work.conversation().clone()), due);
                 Completion { judgment: Some((judgment, state)), ..Completion::default() }
             }
             StepResult::React { judgment, state, draft } => {
@@ -221,10 +221,10 @@ impl PendingState {
         let items = draft_items(claim, draft, context);
         // The other parts follow one by one, each after the one before it was posted.
         if let Some(item) = items.first() {
-            self.advance(Event::Post(item.clone()), due);
+            self.advance(Work::Post(item.clone()), due);
         }
         // A draft that replaces another one drops it.
-        let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentOutcome::Dropped);
+        let unsent = matches!(claim.work, Work::Post(_)).then_some(UnsentOutcome::Dropped);
         Completion { outbox_items: items, unsent, ..Completion::default() }
     }
 
@@ -257,9 +257,9 @@ impl PendingState {
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let Event::Post(item) = &claim.event else { return Completion::default() };
+        let Work::Post(item) = &claim.work else { return Completion::default() };
         if let Some(next) = &context.next_item {
-            self.advance(Event::Post(next.clone()), now);
+            self.advance(Work::Post(next.clone()), now);
             return Completion::default();
         }
         let gate = match (&item.metadata.only_for, item.metadata.ends) {
@@ -297,12 +297,12 @@ impl PendingState {
         if let Some(step) = &mut self.step {
             step.attempts = step.attempts.saturating_sub(1);
         }
-        match &claim.event {
-            Event::Post(item) if !item.is_sending() && item.metadata.is_approved => {
+        match &claim.work {
+            Work::Post(item) if !item.is_sending() && item.metadata.is_approved => {
                 self.keep_draft(due)
             }
-            Event::Post(item) if !item.is_sending() => self.return_to_draft(due, now),
-            Event::Post(_) | Event::Judge(_) | Event::Reply(_) => {
+            Work::Post(item) if !item.is_sending() => self.return_to_draft(due, now),
+            Work::Post(_) | Work::Judge(_) | Work::Reply(_) => {
                 self.retry(due);
                 Completion::default()
             }
@@ -312,10 +312,10 @@ impl PendingState {
     /// Turns the claim's item back into a draft. Messages that arrived while it was in flight count now.
     fn return_to_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
-        if let Event::Post(item) = &mut step.event {
+        if let Work::Post(item) = &mut step.work {
             item.dispatched_at = None;
         }
-        let is_replaceable = matches!(&step.event, Event::Post(item) if !item.is_published());
+        let is_replaceable = matches!(&step.work, Work::Post(item) if !item.is_published());
         // A user who mentioned the persona in the meantime comes first.
         if is_replaceable && !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
@@ -330,7 +330,7 @@ impl PendingState {
 
     /// Turns the claim's item back into a draft, whoever mentioned the persona in the meantime.
     fn keep_draft(&mut self, due: Timestamp) -> Completion {
-        if let Some(Step { event: Event::Post(item), .. }) = &mut self.step {
+        if let Some(Step { work: Work::Post(item), .. }) = &mut self.step {
             item.dispatched_at = None;
         }
         self.retry(due);
@@ -368,12 +368,12 @@ impl PendingState {
         if is_owed {
             self.resume_waiting(now);
         } else if let Some(step) = &mut self.step {
-            let is_judged_now = matches!(claim.event, Event::Judge(_));
+            let is_judged_now = matches!(claim.work, Work::Judge(_));
             let rested =
                 step.follow_up_due.filter(|_| is_judged_now && context.unseen().next().is_some());
             let waiting_since = rested.map_or(now, |_| step.waiting_since);
             let (redrafts, second_looks) = (step.redrafts, step.second_looks + 1);
-            let judge = Event::Judge(step.event.conversation().clone());
+            let judge = Work::Judge(step.work.conversation().clone());
             let due = rested.unwrap_or(due).max(now);
             let next = new_step(judge, due, step.decision, step.generation + 1);
             *step = Step { waiting_since, redrafts, second_looks, ..next };
@@ -400,7 +400,7 @@ impl PendingState {
                 ..Completion::default()
             };
         }
-        let reply = Event::Reply(step.event.conversation().clone());
+        let reply = Work::Reply(step.work.conversation().clone());
         let redrafts = step.redrafts + 1;
         let next = new_step(reply, due, step.decision, step.generation + 1);
         let (is_owed, since) = (step.is_owed, step.waiting_since);
@@ -422,7 +422,7 @@ impl PendingState {
     /// Continues the same decision: with an owed answer if there is one, otherwise with the messages to judge.
     fn resume_waiting(&mut self, now: Timestamp) {
         let Some(step) = &mut self.step else { return };
-        let conversation = step.event.conversation().clone();
+        let conversation = step.work.conversation().clone();
         let generation = step.generation + 1;
         let (follow_up_due, second_looks) = match step.is_owed {
             true => (step.follow_up_due, step.second_looks),
@@ -431,7 +431,7 @@ impl PendingState {
         };
         let waiting_since = step.waiting_since;
         if !self.owed.is_empty() {
-            let reply = new_step(Event::Reply(conversation), now, step.decision, generation);
+            let reply = new_step(Work::Reply(conversation), now, step.decision, generation);
             // Counted, so that a message that is edited before every post cannot repeat this for ever.
             let redrafts = step.redrafts + u32::from(step.is_owed);
             *step = Step {
@@ -444,7 +444,7 @@ impl PendingState {
             };
         } else if let Some(due) = follow_up_due {
             let judge =
-                new_step(Event::Judge(conversation), due.max(now), step.decision, generation);
+                new_step(Work::Judge(conversation), due.max(now), step.decision, generation);
             *step = Step { waiting_since, second_looks, ..judge };
         }
     }
@@ -457,9 +457,9 @@ impl PendingState {
         context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let (answered, text): (Vec<Owed>, _) = match &claim.event {
-            Event::Post(item) => (item.metadata.owed.clone(), Some(item.text.clone())),
-            Event::Judge(_) | Event::Reply(_) => {
+        let (answered, text): (Vec<Owed>, _) = match &claim.work {
+            Work::Post(item) => (item.metadata.owed.clone(), Some(item.text.clone())),
+            Work::Judge(_) | Work::Reply(_) => {
                 let owed = self.owed.iter().map(|owed| owed.to.clone());
                 // A user who asked later gets a separate answer.
                 (owed.filter(|owed| !context.is_unseen(owed)).collect(), None)
@@ -468,8 +468,8 @@ impl PendingState {
         let dead_letter = DeadLetter {
             id: DeadLetterId::default(),
             decision: Some(claim.decision),
-            conversation: claim.event.conversation().clone(),
-            verb: claim.event.verb().into(),
+            conversation: claim.work.conversation().clone(),
+            verb: claim.work.verb().into(),
             at: now,
             attempts: claim.attempt,
             error,
@@ -504,7 +504,7 @@ impl PendingState {
         let next_id = DecisionId(context.last_id + 1);
         let mut messages = Vec::new();
         if let Some(step) = self.step.take() {
-            let conversation = step.event.conversation().clone();
+            let conversation = step.work.conversation().clone();
             // What was judged is judged again only where a post has left it open: one verdict per unchanged state.
             messages = context.unjudged(&step, answered.left_open, is_answered);
             let is_owed = |id: &MessageId| self.owed.iter().any(|owed| owed.to == *id);
@@ -514,12 +514,12 @@ impl PendingState {
             let generation = step.generation + 1;
             let second_looks = if step.is_owed { step.second_looks } else { 0 };
             if !self.owed.is_empty() {
-                let reply = new_step(Event::Reply(conversation), now, next_id, generation);
+                let reply = new_step(Work::Reply(conversation), now, next_id, generation);
                 let waiting_since = follow_up_due.map_or(now, |_| step.waiting_since);
                 let reply = Step { is_owed: true, follow_up_due, second_looks, ..reply };
                 self.step = Some(Step { waiting_since, ..reply });
             } else if let Some(due) = follow_up_due {
-                let judge = new_step(Event::Judge(conversation), due.max(now), next_id, generation);
+                let judge = new_step(Work::Judge(conversation), due.max(now), next_id, generation);
                 let waiting_since = step.waiting_since;
                 self.step = Some(Step { waiting_since, second_looks, ..judge });
             }
@@ -549,10 +549,10 @@ impl PendingState {
     }
 
     /// Replaces the step with the next one for the same decision.
-    fn advance(&mut self, event: Event, due: Timestamp) {
+    fn advance(&mut self, work: Work, due: Timestamp) {
         if let Some(step) = &mut self.step {
             // The generation stays: it is the same work, one step further.
-            step.event = event;
+            step.work = work;
             step.due = due;
             step.attempts = 0;
             step.lease = None;
@@ -582,7 +582,7 @@ fn draft_items(claim: &Claim, draft: Draft, context: &CompletionContext) -> Vec<
         DraftContent::Reaction { emoji, on } => (vec![emoji], Some(on)),
     };
     let numbers = NewNumbers { last_id: context.last_id, installation: &context.installation };
-    let conversation = claim.event.conversation();
+    let conversation = claim.work.conversation();
     let items = numbers.items(conversation, texts, &Arc::new(draft.metadata)).into_iter();
     items.map(|item| OutboxItem { reaction_to: on.clone(), ..item }).collect()
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::decision::DecisionId;
-use crate::event::completion::NewNumbers;
-use crate::event::step::{PendingState, Step, new_step};
-use crate::event::{DraftMetadata, Event, OutboxItem};
+use crate::flow::Work;
+use crate::flow::completion::NewNumbers;
+use crate::flow::outbox::{DraftMetadata, OutboxItem};
+use crate::flow::step::{PendingState, Step, new_step};
 
 /// The effect of queueing an approved proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl PendingState {
         decision: DecisionId,
         now: Timestamp,
     ) -> Option<Approval> {
-        let post = Event::Post(item);
+        let post = Work::Post(item);
         // A user wants this text, so it is neither drafted nor judged again.
         let posting = |step: Step| Step { redrafts: 1, second_looks: 1, ..step };
         let Some(waiting) = &self.step else {
@@ -68,8 +69,8 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, ConversationId, WorkspaceId};
     use crate::decision::DecisionResult;
-    use crate::event::OutboxItemId;
-    use crate::event::step::Lease;
+    use crate::flow::outbox::OutboxItemId;
+    use crate::flow::step::Lease;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -87,9 +88,8 @@ mod tests {
         numbers.items(&conversation(), texts, &Arc::new(metadata))
     }
 
-    fn waiting(event: Event, lease: Option<Lease>) -> PendingState {
-        let step =
-            Step { lease, waiting_since: at(5), ..new_step(event, at(60), DecisionId(9), 3) };
+    fn waiting(work: Work, lease: Option<Lease>) -> PendingState {
+        let step = Step { lease, waiting_since: at(5), ..new_step(work, at(60), DecisionId(9), 3) };
         PendingState { step: Some(step), owed: Vec::new() }
     }
 
@@ -102,11 +102,11 @@ mod tests {
         let step = idle.step.unwrap();
         assert_eq!((step.due, step.decision, step.follow_up_due), (at(10), DecisionId(7), None));
 
-        let mut judging = waiting(Event::Judge(conversation()), None);
+        let mut judging = waiting(Work::Judge(conversation()), None);
         let approval = judging.post_approved(item.clone(), DecisionId(7), at(10));
         assert_eq!(approval, Some(Approval { absorbed: Some(DecisionId(9)) }));
         let step = judging.step.unwrap();
-        assert_eq!(step.event, Event::Post(item));
+        assert_eq!(step.work, Work::Post(item));
         assert_eq!((step.generation, step.follow_up_due), (4, Some(at(60))));
         assert_eq!((step.waiting_since, step.redrafts, step.second_looks), (at(5), 1, 1));
     }
@@ -117,9 +117,9 @@ mod tests {
         let (item, other) = (&parts[0], &parts[1]);
         let lease = Lease { token: 1, until: at(90) };
         for busy in [
-            waiting(Event::Judge(conversation()), Some(lease)),
-            waiting(Event::Reply(conversation()), None),
-            waiting(Event::Post(other.clone()), None),
+            waiting(Work::Judge(conversation()), Some(lease)),
+            waiting(Work::Reply(conversation()), None),
+            waiting(Work::Post(other.clone()), None),
         ] {
             let mut pending = busy.clone();
             assert_eq!(pending.post_approved(item.clone(), DecisionId(7), at(10)), None);
