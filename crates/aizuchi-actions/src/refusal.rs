@@ -1,65 +1,13 @@
-//! Why an action is refused: each reason with its kind, a name for programs, and a sentence in the reader's language.
+//! Why an action is refused.
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::memo::MemoError;
-use aizuchi_model::persona::Language;
+use aizuchi_model::refusal::RefusalKind;
 use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::refusal_reason::RefusalReason;
 
-/// Declares an enum of reasons: each with its data, its kind and name, and its sentence.
-#[macro_export]
-macro_rules! refusals {
-    (@kind $kinds:ident = $kind:expr) => { $kind };
-    (@kind $kinds:ident $kind:ident $id:expr) => { ($kinds::$kind, $id) };
-    ($(#[$outer:meta])* $enum:ident: $kinds:ident |$language:ident| $(
-        $(#[$doc:meta])*
-        $name:ident $({ $($field:ident: $type:ty),* })? $(($inner:ident: $wrapped:ty))?
-        [$($kind:tt)*] $sentence:expr;
-    )*) => {
-        $(#[$outer])*
-        #[derive(Debug, strum::VariantNames)]
-        pub enum $enum {
-            $($(#[$doc])* $name $({ $($field: $type),* })? $(($wrapped))?,)*
-        }
-
-        impl $enum {
-            /// Returns its kind, and its name for programs, which never changes.
-            #[allow(unused_variables)]
-            pub fn kind(&self) -> ($kinds, &'static str) {
-                match self {
-                    $($enum::$name $({ $($field),* })? $(($inner))? => {
-                        $crate::refusals!(@kind $kinds $($kind)*)
-                    })*
-                }
-            }
-
-            /// Returns the sentence for the reader.
-            pub fn describe(&self, $language: Language) -> String {
-                match self {
-                    $($enum::$name $({ $($field),* })? $(($inner))? => {
-                        String::from($sentence)
-                    })*
-                }
-            }
-        }
-    };
-}
-
-/// What a refusal has to do with the one who acts, and with what they act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// They may not do it.
-    Forbidden,
-    /// It does not exist.
-    Unknown,
-    /// They ask for something that is not valid.
-    Invalid,
-    /// Its current state does not allow it.
-    Conflict,
-}
-
-refusals! {
+aizuchi_model::refusals! {
     /// Why an action is refused.
     ActionRefusal: RefusalKind |language|
     NoOrders [Forbidden "no_orders"] refusals::no_orders(language);
@@ -87,7 +35,7 @@ refusals! {
     OfferAnswered [Conflict "trust_offer_gone"] refusals::trust_offer_gone(language);
     EntryChanged [Conflict "entry_changed"] refusals::entry_changed(language);
     /// The store refuses it.
-    Order(why: RefusalReason) [Conflict (order_id(why))] why.describe(language);
+    Order(why: RefusalReason) [= why.kind()] why.describe(language);
 }
 
 /// Why an action has no order.
@@ -132,27 +80,5 @@ fn memo_id(error: MemoError) -> &'static str {
         MemoError::TooManyTags => "too_many_tags",
         MemoError::NothingToChange => "nothing_to_change",
         MemoError::ReadOnlyHere => "memo_read_only",
-    }
-}
-
-fn order_id(why: &RefusalReason) -> &'static str {
-    match why {
-        RefusalReason::DeadLetterGone => "dead_letter_gone",
-        RefusalReason::DeadLetterBlocked => "dead_letter_blocked",
-        RefusalReason::DeadLetterIncomplete => "dead_letter_incomplete",
-        RefusalReason::MemoryChanged => "memory_changed",
-        RefusalReason::NotDecided => "not_decided",
-        RefusalReason::TooManyStandingOrders => "too_many_standing_orders",
-        RefusalReason::NoStandingOrder => "no_standing_order",
-        RefusalReason::NoOrderDraft => "no_order_draft",
-        RefusalReason::ProposalGone => "proposal_gone",
-        RefusalReason::ProposalDecided => "proposal_decided",
-        RefusalReason::ProposalLapsed => "proposal_lapsed",
-        RefusalReason::ProposalBlocked => "proposal_blocked",
-        RefusalReason::TrustOfferGone => "trust_offer_gone",
-        RefusalReason::ConsentGone => "consent_gone",
-        RefusalReason::ConsentDecided => "consent_decided",
-        RefusalReason::ConsentLapsed => "consent_lapsed",
-        RefusalReason::Unstorable(_) => "unstorable",
     }
 }

@@ -7,6 +7,7 @@
 
 #[macro_use]
 pub mod number_id;
+pub mod refusal;
 pub mod reloadable;
 pub mod ip_network;
 pub mod access_role;

@@ -3,7 +3,6 @@
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_store::order::Order;
-use serde::Deserialize as _;
 
 use crate::actions::requests;
 use crate::{decision, workspaces};

@@ -13,7 +13,6 @@ use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::State;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 
 use crate::actions::requests;
 use crate::api::known_channel;

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::access::Access;
 use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::{MessageId, WorkspaceId};

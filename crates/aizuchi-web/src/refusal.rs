@@ -19,7 +19,7 @@ use crate::MAX_BODY_BYTES;
 /// The format of a request body, which is described to clients that sent another one.
 pub type BodyFormat = fn(Language) -> &'static str;
 
-aizuchi_actions::refusals! {
+aizuchi_model::refusals! {
     /// Why a request is refused.
     Refusal: StatusCode |language|
     // Where a request comes from.
@@ -42,7 +42,7 @@ aizuchi_actions::refusals! {
         refusals::too_many_tokens(language, *seconds);
     WrongLink [UNAUTHORIZED "wrong_link"] refusals::wrong_link(language);
     // What a visitor may do and read.
-    Action(why: ActionRefusal) [= kind::of_action(why)] why.describe(language);
+    Action(why: ActionRefusal) [= kind::status(why.kind())] why.describe(language);
     RoleExcluded { role: &'static str } [FORBIDDEN "role_excluded"]
         refusals::role_excluded(language, role);
     /// Only visitors who may give orders can ask models.
@@ -110,7 +110,7 @@ aizuchi_actions::refusals! {
         texts::shadow::too_long(language, *most);
     /// The persona leaves no space for messages.
     UnfitPersona [UNPROCESSABLE_ENTITY "unfit_persona"] texts::shadow::does_not_fit(language);
-    Room(error: LocalRoomError) [= kind::of_room(error)] error.describe(language);
+    Room(error: LocalRoomError) [= kind::status(error.kind())] error.describe(language);
     Choice(error: ChoiceError) [= kind::of_choice(error)] error.describe(language);
     // What conflicts with the current state.
     /// For an order about a user.
