@@ -1,6 +1,7 @@
-//! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The whole
-//! text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons around
-//! it; anything else is conversation, which a model answers.
+//! What people order or decide: `question` has what awaits a decision, `access` what a visitor of the pages may do, and
+//! `refusal` why something is not done. The rest is commands that users give in plain words, in either language. The
+//! whole text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons
+//! around it; anything else is conversation, which a model answers.
 
 pub mod refusal;
 pub mod access;

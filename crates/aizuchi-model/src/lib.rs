@@ -7,12 +7,12 @@
 
 #[macro_use]
 pub mod number_id;
-pub mod refusal;
 pub mod reloadable;
 pub mod ip_network;
 pub mod access_role;
 pub mod chat;
 pub mod persona;
+pub mod refusal;
 pub mod rules;
 pub mod rhythm;
 pub mod companions;

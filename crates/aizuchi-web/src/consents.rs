@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use crate::access::Visitor;
 use crate::actions::requests;
-use crate::deciders::{ChannelReader, hide_decider};
+use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
-use crate::{ApiProblem, ApiResult, Web, proposals, views};
+use crate::{ApiProblem, ApiResult, Web, views};
 
 /// The number of newest calls in a list.
 const PAGE: usize = 100;
@@ -72,7 +72,7 @@ requests! {
     in_any CallBody { choice: ConsentChoice }
     format_of_call |it, web, access, id| {
         let (subject, chosen) = (QuestionSubject::Call(ConsentId(id)), (it.choice.into(), None));
-        proposals::decide(web, access, it.workspace.as_deref(), subject, chosen).await
+        deciders::decide(web, access, it.workspace.as_deref(), subject, chosen).await
     }
 }
 

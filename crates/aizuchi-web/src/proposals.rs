@@ -5,17 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::desk::Actor;
-use aizuchi_actions::question::{Choice, QuestionSubject};
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::proposal::{
     Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
 use aizuchi_model::memory::asker::named;
-use aizuchi_model::split::split;
-use aizuchi_platform::local::parse_text;
-use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use axum::Json;
 use axum::extract::{Extension, State};
@@ -24,8 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::actions::requests;
-use crate::deciders::{ChannelReader, hide_decider};
-use crate::refusal::Refusal;
+use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::trust::TrustOfferView;
 use crate::workspaces::{FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
@@ -132,7 +127,7 @@ requests! {
     }
     format_of_proposal |it, web, access, id| {
         let subject = QuestionSubject::Proposal(ProposalId(id));
-        decide(web, access, it.workspace.as_deref(), subject, (it.choice.into(), it.text)).await
+        deciders::decide(web, access, it.workspace.as_deref(), subject, (it.choice.into(), it.text)).await
     }
 }
 
@@ -174,36 +169,6 @@ pub async fn read(
         workspaces::record_look(web, access, &workspace, Shown::Proposals(&proposals)).await?;
     }
     Ok(proposals)
-}
-
-/// Returns the order of a choice about a question of the given workspace, or without one, of any. `text` is what is said
-/// instead, if the choice is to edit.
-pub async fn decide(
-    web: &Web,
-    access: &Access,
-    workspace: Option<&str>,
-    subject: QuestionSubject,
-    (choice, text): (&str, Option<String>),
-) -> Result<Order, ApiProblem> {
-    let choice = subject.parse_choice(choice).ok_or(Refusal::IncompleteForm)?;
-    let workspace = workspaces::find_only(web, workspace).await?;
-    let (desk, actor) = (web.desk(), Actor::Visitor(access));
-    let question = desk.question(workspace.as_ref(), subject).await?;
-    desk.require_decider(actor, question.place()).await?;
-    let posts = match choice == Choice::Edit {
-        true => posts(web, question.place().0, text.as_deref().unwrap_or_default())?,
-        false => Vec::new(),
-    };
-    Ok(desk.decide(actor, &question, (choice, posts)).await?)
-}
-
-/// Splits a person's text into posts.
-fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
-    let text = parse_text(text).map_err(Refusal::Room)?;
-    Ok(match web.platforms.for_workspace(workspace) {
-        Ok(platform) => split(&text, platform.max_post_length()),
-        Err(_) => vec![text],
-    })
 }
 
 /// Returns the decisions on proposals in these workspaces, by channel.

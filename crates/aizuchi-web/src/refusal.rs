@@ -184,6 +184,8 @@ mod tests {
     use aizuchi_config::model_sources::ModelOrigin;
     use aizuchi_llm::model::{ModelId, PROVIDERS};
     use aizuchi_model::decision::model_problem::ModelProblem;
+    use aizuchi_model::memo::MemoError;
+    use aizuchi_store::refusal_reason::RefusalReason;
     use strum::VariantNames as _;
 
     use super::*;

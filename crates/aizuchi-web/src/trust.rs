@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::actions::requests;
-use crate::deciders::ChannelReader;
-use crate::{ApiProblem, Web, proposals, views};
+use crate::deciders::{self, ChannelReader};
+use crate::{ApiProblem, Web, views};
 
 /// An offer of the persona to speak by itself in a channel from a confidence on.
 #[derive(Serialize, JsonSchema)]
@@ -46,7 +46,7 @@ requests! {
     in_any TrustBody { choice: TrustChoice }
     format_of_trust |it, web, access, id| {
         let (subject, chosen) = (QuestionSubject::Trust(TrustOfferId(id)), (it.choice.into(), None));
-        proposals::decide(web, access, it.workspace.as_deref(), subject, chosen).await
+        deciders::decide(web, access, it.workspace.as_deref(), subject, chosen).await
     }
 }
 

@@ -37,8 +37,8 @@ use crate::own_page::{self, OwnPage};
 use crate::private_reads::ReadsPage;
 use crate::refusal::Refusal;
 use crate::{
-    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
-    workspaces,
+    ApiProblem, Web, consents, dead_letters, deciders, models, private_reads, proposals, trust,
+    views, workspaces,
 };
 
 #[derive(Template)]
@@ -301,7 +301,7 @@ pub async fn decide(
         _ => return Err(Refusal::IncompleteForm.into()),
     };
     let chosen = (form.choice.as_str(), form.text);
-    web.apply(proposals::decide(&web, &visitor.access, None, subject, chosen).await?).await?;
+    web.apply(deciders::decide(&web, &visitor.access, None, subject, chosen).await?).await?;
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 
