@@ -29,7 +29,7 @@ pub enum QuestionSubject {
 
 /// A question, with its current state.
 #[derive(Clone, Debug)]
-pub enum Question {
+pub enum StoredQuestion {
     Proposal(Proposal),
     Call(Consent),
     Trust(TrustOffer),
@@ -135,21 +135,21 @@ impl Choice {
     }
 }
 
-impl Question {
+impl StoredQuestion {
     pub fn subject(&self) -> QuestionSubject {
         match self {
-            Question::Proposal(proposal) => QuestionSubject::Proposal(proposal.id),
-            Question::Call(consent) => QuestionSubject::Call(consent.id),
-            Question::Trust(offer) => QuestionSubject::Trust(offer.id),
+            StoredQuestion::Proposal(proposal) => QuestionSubject::Proposal(proposal.id),
+            StoredQuestion::Call(consent) => QuestionSubject::Call(consent.id),
+            StoredQuestion::Trust(offer) => QuestionSubject::Trust(offer.id),
         }
     }
 
     /// Returns the channel that it is about.
     pub fn place(&self) -> (&WorkspaceId, &ChannelId) {
         let conversation = match self {
-            Question::Proposal(proposal) => &proposal.conversation,
-            Question::Call(consent) => &consent.conversation,
-            Question::Trust(offer) => return (&offer.workspace, &offer.channel),
+            StoredQuestion::Proposal(proposal) => &proposal.conversation,
+            StoredQuestion::Call(consent) => &consent.conversation,
+            StoredQuestion::Trust(offer) => return (&offer.workspace, &offer.channel),
         };
         (&conversation.workspace, &conversation.channel)
     }
@@ -157,13 +157,13 @@ impl Question {
     /// Returns the name of its state, and the state in words.
     pub fn state(&self, language: Language) -> (&'static str, &'static str) {
         match self {
-            Question::Proposal(Proposal { state, .. }) => {
+            StoredQuestion::Proposal(Proposal { state, .. }) => {
                 (state.name(), texts::console::proposal_state(language, *state))
             }
-            Question::Call(Consent { state, .. }) => {
+            StoredQuestion::Call(Consent { state, .. }) => {
                 (state.name(), texts::consents::state(language, *state))
             }
-            Question::Trust(TrustOffer { state, .. }) => {
+            StoredQuestion::Trust(TrustOffer { state, .. }) => {
                 (state.name(), texts::trust::state(language, *state))
             }
         }
@@ -172,22 +172,22 @@ impl Question {
     /// Whether it can be decided.
     pub fn is_open(&self) -> bool {
         match self {
-            Question::Proposal(proposal) => proposal.text.is_some(),
-            Question::Call(Consent { state, arguments, .. }) => {
+            StoredQuestion::Proposal(proposal) => proposal.text.is_some(),
+            StoredQuestion::Call(Consent { state, arguments, .. }) => {
                 *state == ConsentState::Open && arguments.is_some()
             }
-            Question::Trust(offer) => offer.state == TrustState::Open,
+            StoredQuestion::Trust(offer) => offer.state == TrustState::Open,
         }
     }
 
     /// Whether its state may change. An approved proposal may lapse before it is posted.
     pub fn may_change(&self, now: Timestamp) -> bool {
         match self {
-            Question::Proposal(Proposal { state, expires, .. }) => {
+            StoredQuestion::Proposal(Proposal { state, expires, .. }) => {
                 *state == ProposalState::Open || (state.is_approved() && now < *expires)
             }
-            Question::Call(consent) => !consent.state.is_final(),
-            Question::Trust(offer) => offer.state == TrustState::Open,
+            StoredQuestion::Call(consent) => !consent.state.is_final(),
+            StoredQuestion::Trust(offer) => offer.state == TrustState::Open,
         }
     }
 
@@ -200,7 +200,7 @@ impl Question {
     ) -> Result<Order, ActionRefusal> {
         let (workspace, absent) = (self.place().0.clone(), || self.subject().absent());
         Ok(match self {
-            Question::Proposal(Proposal { id, .. }) => {
+            StoredQuestion::Proposal(Proposal { id, .. }) => {
                 let choice = match choice {
                     Choice::Say => ProposalChoice::SayIt,
                     Choice::Edit => ProposalChoice::Edit(posts),
@@ -212,12 +212,12 @@ impl Question {
                 };
                 Order::DecideProposal { workspace, id: *id, choice, by }
             }
-            Question::Call(Consent { id, .. }) => {
+            StoredQuestion::Call(Consent { id, .. }) => {
                 let choice = choice.name().parse().map_err(|_| absent())?;
                 let step = ConsentStep::Decide(choice, by.clone());
                 Order::TakeConsentStep { workspace, id: *id, step }.signed(by)
             }
-            Question::Trust(offer) => {
+            StoredQuestion::Trust(offer) => {
                 let choice = choice.name().parse().map_err(|_| absent())?;
                 match offer.state {
                     TrustState::Open => {}
@@ -238,7 +238,7 @@ impl Desk<'_> {
         &self,
         workspace: Option<&WorkspaceId>,
         subject: QuestionSubject,
-    ) -> Result<Question, ActionError> {
+    ) -> Result<StoredQuestion, ActionError> {
         let found = self.find_question(workspace, subject).await?;
         found.ok_or_else(|| subject.absent().into())
     }
@@ -248,13 +248,13 @@ impl Desk<'_> {
         &self,
         workspace: Option<&WorkspaceId>,
         subject: QuestionSubject,
-    ) -> Result<Option<Question>, StoreError> {
+    ) -> Result<Option<StoredQuestion>, StoreError> {
         Ok(match subject {
             QuestionSubject::Proposal(id) => {
-                self.proposal(workspace, id).await?.map(Question::Proposal)
+                self.proposal(workspace, id).await?.map(StoredQuestion::Proposal)
             }
             QuestionSubject::Call(id) => {
-                self.archive.consent(workspace, id, self.now).await?.map(Question::Call)
+                self.archive.consent(workspace, id, self.now).await?.map(StoredQuestion::Call)
             }
             QuestionSubject::Trust(id) => {
                 let known = match workspace {
@@ -269,7 +269,7 @@ impl Desk<'_> {
                     let offers = self.trust_offers(&workspace).await?.into_iter();
                     found = found.or(offers.into_iter().find(|offer| offer.id == id));
                 }
-                found.map(Question::Trust)
+                found.map(StoredQuestion::Trust)
             }
         })
     }
@@ -304,7 +304,7 @@ impl Desk<'_> {
     pub async fn decide(
         &self,
         actor: Actor<'_>,
-        question: &Question,
+        question: &StoredQuestion,
         (choice, posts): (Choice, Vec<String>),
     ) -> Result<Order, ActionError> {
         self.require_decider(actor, question.place()).await?;

@@ -20,7 +20,7 @@ use crate::api::{
 };
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
-use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, RetryRequest};
+use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
@@ -36,7 +36,7 @@ use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::proposals::{ProposalBody, ProposalsAnswer};
 use crate::standing_orders::{
-    KeepRequest, StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery,
+    DraftKeep, StandingOrderBody, StandingOrderDrop, StandingOrdersAnswer, StandingOrdersQuery,
 };
 use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
@@ -204,9 +204,9 @@ endpoints! {
             query<StandingOrdersQuery>, answers<StandingOrdersAnswer>;
         POST "/api/standing-orders" "giveStandingOrder" give_standing_order => act::<StandingOrderBody>,
             body<StandingOrderBody>;
-        POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => act_on::<KeepRequest>,
+        POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => act_on::<DraftKeep>,
             query<WorkspaceQuery>;
-        DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<standing_orders::DropRequest>,
+        DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<StandingOrderDrop>,
             query<WorkspaceQuery>;
         GET "/api/settings" "listSettings" list_settings => place_settings::list,
             query<SettingsQuery>, answers<SettingsAnswer>;
@@ -231,9 +231,9 @@ endpoints! {
         POST "/api/calls/{id}" "decideCall" decide_call => act::<CallBody>, body<CallBody>;
         GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
             query<DeadLetterParameters>, answers<DeadLettersAnswer>;
-        POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<RetryRequest>,
+        POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<LetterRetry>,
             query<WorkspaceFilter>;
-        DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => act_on::<dead_letters::DropRequest>,
+        DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => act_on::<LetterDrop>,
             query<WorkspaceFilter>;
     }
     Memory {

@@ -98,24 +98,24 @@ pub fn may_read(access: &Access, letter: &DeadLetter) -> bool {
 
 /// `POST /api/dead-letters/ID/retry`: of the given workspace, or without one, of any.
 #[derive(Deserialize)]
-pub struct RetryRequest {
+pub struct LetterRetry {
     pub workspace: Option<String>,
 }
 
 /// `DELETE /api/dead-letters/ID`.
 #[derive(Deserialize)]
-pub struct DropRequest {
+pub struct LetterDrop {
     pub workspace: Option<String>,
 }
 
-impl ActionRequest for RetryRequest {
+impl ActionRequest for LetterRetry {
     async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
         let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
         Ok(Order::RetryDeadLetter { workspace, id }.signed(access.signature()))
     }
 }
 
-impl ActionRequest for DropRequest {
+impl ActionRequest for LetterDrop {
     async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
         let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
         Ok(Order::DropDeadLetter { workspace, id }.signed(access.signature()))

@@ -192,13 +192,10 @@ requests! {
         channel: Option<String>,
         thread: Option<String>,
         term: String,
-        /// The version that the visitor has seen.
         version: i64,
         order: String,
-        /// The id of an entry.
         entry: Option<String>,
         text: Option<String>,
-        /// The version to revert to.
         to: Option<i64>,
     }
     format_of_memory_order |it, web, access, _| {

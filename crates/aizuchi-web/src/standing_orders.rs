@@ -182,24 +182,24 @@ requests! {
 
 /// `POST /api/standing-orders/NUMBER/keep`.
 #[derive(Deserialize)]
-pub struct KeepRequest {
+pub struct DraftKeep {
     pub workspace: Option<String>,
 }
 
 /// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
 #[derive(Deserialize)]
-pub struct DropRequest {
+pub struct StandingOrderDrop {
     pub workspace: Option<String>,
 }
 
-impl ActionRequest for KeepRequest {
+impl ActionRequest for DraftKeep {
     async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
         let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
         Ok(Order::KeepStandingOrder { workspace, number }.signed(access.signature()))
     }
 }
 
-impl ActionRequest for DropRequest {
+impl ActionRequest for StandingOrderDrop {
     async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
         let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
         Ok(Order::DropStandingOrder { workspace, number }.signed(access.signature()))

@@ -2,7 +2,7 @@
 //! language of the channel.
 
 use aizuchi_actions::desk::Actor;
-use aizuchi_actions::question::{Choice, Question, QuestionSubject};
+use aizuchi_actions::question::{Choice, QuestionSubject, StoredQuestion};
 use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_model::chat::{UserId, WorkspaceId};
 use aizuchi_model::persona::Language;
@@ -19,7 +19,7 @@ impl Keepers {
         let answer = async {
             let question = self.desk().question(Some(&workspace), subject).await?;
             if button == Choice::Edit
-                && let Question::Proposal(proposal) = &question
+                && let StoredQuestion::Proposal(proposal) = &question
             {
                 self.desk().require_decider(Actor::User(&user), question.place()).await?;
                 return Ok(self.edit_form(proposal).await?);
@@ -36,7 +36,7 @@ impl Keepers {
     /// Decides as the user chose, if they are the channel's keeper.
     pub(super) async fn decide(
         &self,
-        question: &Question,
+        question: &StoredQuestion,
         user: &UserId,
         chosen: (Choice, Vec<String>),
     ) -> Result<(), ActionError> {

@@ -3,7 +3,7 @@
 
 use std::collections::hash_map::Entry;
 
-use aizuchi_actions::question::Question;
+use aizuchi_actions::question::StoredQuestion;
 use aizuchi_model::chat::{Cursor, UserId, WorkspaceId};
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
@@ -68,7 +68,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[Question],
+        requests: &[StoredQuestion],
     ) -> Result<QuestionAttempt, StoreError> {
         let mut attempt = QuestionAttempt::Done;
         let sent: Vec<AskedQuestion> =
@@ -137,7 +137,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[Question],
+        requests: &[StoredQuestion],
     ) -> Result<(), StoreError> {
         let before = record.clone();
         record.asked.clear();
@@ -182,7 +182,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[Question],
+        requests: &[StoredQuestion],
     ) -> Result<QuestionAttempt, StoreError> {
         for asked in record.asked.clone() {
             let request = find_in(requests, asked.id);
@@ -222,10 +222,10 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[Question],
+        requests: &[StoredQuestion],
     ) -> Result<(), StoreError> {
-        let is_new = |request: &&Question| kind.is_new(request.subject().number(), record);
-        let new: Vec<&Question> = requests.iter().filter(is_new).collect();
+        let is_new = |request: &&StoredQuestion| kind.is_new(request.subject().number(), record);
+        let new: Vec<&StoredQuestion> = requests.iter().filter(is_new).collect();
         for request in new {
             if let Some(keeper) = self.keeper_of(workspace, request) {
                 let asking = (request, &keeper);
@@ -242,7 +242,7 @@ impl Keepers {
     }
 
     /// Returns the keeper to ask about a request that can be decided.
-    fn keeper_of(&self, workspace: &WorkspaceId, request: &Question) -> Option<UserId> {
+    fn keeper_of(&self, workspace: &WorkspaceId, request: &StoredQuestion) -> Option<UserId> {
         let keeper = self.inbox.channel_cache.keeper(workspace, request.place().1);
         keeper.filter(|_| request.is_open())
     }
@@ -253,7 +253,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        (request, keeper): (&Question, &UserId),
+        (request, keeper): (&StoredQuestion, &UserId),
     ) -> Result<QuestionAttempt, StoreError> {
         let (clock, about) = (&self.inbox.clock, request.place().1);
         let question = self.question(request).await?;
@@ -319,6 +319,6 @@ impl Keepers {
     }
 }
 
-fn find_in(requests: &[Question], id: i64) -> Option<&Question> {
+fn find_in(requests: &[StoredQuestion], id: i64) -> Option<&StoredQuestion> {
     requests.iter().find(|request| request.subject().number() == id)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use aizuchi_actions::question::{Question, QuestionSubject};
+use aizuchi_actions::question::{QuestionSubject, StoredQuestion};
 use aizuchi_model::chat::{ConversationId, WorkspaceId, to_single_line};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{ProposalId, ProposalState};
@@ -91,23 +91,23 @@ impl Keepers {
         &self,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         asked: &[AskedQuestion],
-    ) -> Result<Vec<Question>, StoreError> {
+    ) -> Result<Vec<StoredQuestion>, StoreError> {
         let desk = self.desk();
-        let mut found: Vec<Question> = match kind {
+        let mut found: Vec<StoredQuestion> = match kind {
             KeeperRequestKind::Proposals => {
                 let open = self.archive.open_proposals(desk.now).await?.into_iter();
-                open.map(Question::Proposal).collect()
+                open.map(StoredQuestion::Proposal).collect()
             }
             // No keeper is asked about a call whose announcement is not posted.
             KeeperRequestKind::Calls => {
                 let unsettled = self.archive.unsettled_consents().await?.into_iter();
                 let unsettled = unsettled.map(|it| it.at(desk.now));
                 let open = unsettled.filter(|it| it.state == ConsentState::Open);
-                open.map(Question::Call).collect()
+                open.map(StoredQuestion::Call).collect()
             }
             KeeperRequestKind::Trust => {
                 let offers = desk.trust_offers(workspace).await?.into_iter();
-                offers.map(Question::Trust).collect()
+                offers.map(StoredQuestion::Trust).collect()
             }
         };
         found.retain(|question| question.place().0 == workspace);
@@ -121,12 +121,15 @@ impl Keepers {
     }
 
     /// Returns what a keeper is asked.
-    pub(super) async fn question(&self, question: &Question) -> Result<KeeperQuestion, StoreError> {
+    pub(super) async fn question(
+        &self,
+        question: &StoredQuestion,
+    ) -> Result<KeeperQuestion, StoreError> {
         let (workspace, channel) = question.place();
         let language = self.language_in(workspace, channel).await?;
         let place = self.place_name(workspace, channel);
         let (heading, draft, note) = match question {
-            Question::Proposal(proposal) => {
+            StoredQuestion::Proposal(proposal) => {
                 let (shown, is_cut) = shorten_draft(proposal.text.as_deref().unwrap_or_default());
                 let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
                 let notes = [
@@ -138,12 +141,12 @@ impl Keepers {
             }
             // The arguments are shown in full, since consent covers nothing else. They cannot end the code block that
             // contains them.
-            Question::Call(consent) => (
+            StoredQuestion::Call(consent) => (
                 texts::consents::wants(language, &place, consent.server(), consent.own_name()),
                 format!("```\n{}\n```", consent.arguments.as_deref().unwrap_or_default()),
                 self.call_note(consent, language).await?,
             ),
-            Question::Trust(TrustOffer { trusted, clicks, .. }) => {
+            StoredQuestion::Trust(TrustOffer { trusted, clicks, .. }) => {
                 let least = trusted.least.share();
                 (
                     texts::trust::offer(language, least, trusted.percent(), &place),

@@ -15,13 +15,13 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
-use crate::dead_letters::{self, RetryRequest};
+use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::marks::MarkBody;
 use crate::orders::{self, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::own_page::{self, OwnPage};
 use crate::place_settings::SettingBody;
 use crate::refusal::Refusal;
-use crate::standing_orders::{self, KeepRequest, StandingOrderBody};
+use crate::standing_orders::{self, DraftKeep, StandingOrderBody, StandingOrderDrop};
 use crate::{ApiProblem, Web, workspaces};
 
 #[derive(Deserialize)]
@@ -106,18 +106,16 @@ impl OrderForm {
                 OptOutBody { workspace, user, undo }.order(web, access, NO_NUMBER).await
             }
             "learn-anew" => orders::learn_anew(web, access, workspace).await,
-            "retry" => RetryRequest { workspace }.order(web, access, number()?).await,
-            "drop" => dead_letters::DropRequest { workspace }.order(web, access, number()?).await,
+            "retry" => LetterRetry { workspace }.order(web, access, number()?).await,
+            "drop" => LetterDrop { workspace }.order(web, access, number()?).await,
             "give-standing" => {
                 let (channel, text) = (named()?, self.text.ok_or_else(malformed)?);
                 let (thread, number, draft) = (None, None, false);
                 let body = StandingOrderBody { workspace, channel, thread, number, text, draft };
                 body.order(web, access, NO_NUMBER).await
             }
-            "drop-standing" => {
-                standing_orders::DropRequest { workspace }.order(web, access, number()?).await
-            }
-            "keep-draft" => KeepRequest { workspace }.order(web, access, number()?).await,
+            "drop-standing" => StandingOrderDrop { workspace }.order(web, access, number()?).await,
+            "keep-draft" => DraftKeep { workspace }.order(web, access, number()?).await,
             "drop-draft" => standing_orders::discard(web, access, workspace, number()?).await,
             verb @ ("set" | "clear") => {
                 let value = self.value.clone().filter(|_| verb == "set");
