@@ -125,9 +125,10 @@ impl Web {
 
     /// Applies an order. Open pages of the local room show it at once.
     pub(crate) async fn apply(&self, order: Order) -> Result<(), ApiProblem> {
-        Ok(match *order.workspace() == workspace_id() {
-            true => self.room.apply_order(order).await?,
-            false => self.inbox.apply_order(order).await?,
-        })
+        let applied = match *order.workspace() == workspace_id() {
+            true => self.room.apply_order(order).await,
+            false => self.inbox.apply_order(order).await,
+        };
+        Ok(applied?)
     }
 }

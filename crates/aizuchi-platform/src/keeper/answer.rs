@@ -22,7 +22,7 @@ impl Keepers {
                 && let StoredQuestion::Proposal(proposal) = &question
             {
                 self.desk().require_decider(Actor::User(&user), question.place()).await?;
-                return Ok(self.edit_form(proposal).await?);
+                return self.edit_form(proposal).await;
             }
             self.decide(&question, &user, (button, Vec::new())).await?;
             Ok(ClickAnswer::Settles)
