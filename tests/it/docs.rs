@@ -2,6 +2,7 @@
 //! languages have the same pages.
 
 mod examples;
+mod length;
 mod links;
 mod reference;
 mod security;

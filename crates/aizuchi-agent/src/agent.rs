@@ -30,6 +30,7 @@ pub mod defer;
 pub mod dispatches;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -83,11 +84,6 @@ use crate::agent::tools::ToolSettings;
 use crate::documents::DocumentReader;
 use crate::inbox::WaitSettings;
 use crate::metrics::Metrics;
-
-tokio::task_local! {
-    /// The rules in force when a step began. The step keeps them, even if orders change the rules in the meantime.
-    static STEP_RULES: Arc<Rulebook>;
-}
 
 /// How the agent decides and how long it waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -282,6 +278,21 @@ impl Minds {
     }
 }
 
+/// An agent at work on one step or memory job, under the rules that were in force when it began: orders that change the
+/// rules in the meantime apply to what comes next.
+struct Worker<'a> {
+    agent: &'a Agent,
+    rulebook: Arc<Rulebook>,
+}
+
+impl Deref for Worker<'_> {
+    type Target = Agent;
+
+    fn deref(&self) -> &Agent {
+        self.agent
+    }
+}
+
 impl Agent {
     /// Handles one claimed step. `superseded` is cancelled when a new message makes the step obsolete. The model calls
     /// are recorded in `attempts`, even if this panics.
@@ -291,23 +302,20 @@ impl Agent {
         superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Outcome {
-        let rules = self.settings.rulebook.read();
-        STEP_RULES.scope(rules, self.handle_step(claim, superseded, attempts)).await
-    }
-
-    async fn handle_step(
-        &self,
-        claim: &Claim,
-        superseded: &CancellationToken,
-        attempts: &mut Attempts,
-    ) -> Outcome {
+        let worker = self.worker();
         let words = if claim.is_owed { Words::Owed } else { Words::Unasked };
-        match self.speaker(claim.work.conversation(), words).await {
+        match worker.speaker(claim.work.conversation(), words).await {
             Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
-            Err(error) => Outcome::new(self.handle_error(claim, error.into())),
+            Err(error) => Outcome::new(worker.handle_error(claim, error.into())),
         }
     }
 
+    fn worker(&self) -> Worker<'_> {
+        Worker { agent: self, rulebook: self.settings.rulebook.read() }
+    }
+}
+
+impl Worker<'_> {
     async fn handle_as_speaker(
         &self,
         claim: &Claim,
@@ -410,12 +418,8 @@ impl Agent {
         duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
-    /// Returns the rules in force, or those in force when the current step began.
-    fn rulebook(&self) -> Arc<Rulebook> {
-        STEP_RULES.try_with(Arc::clone).unwrap_or_else(|_| self.settings.rulebook.read())
-    }
-
-    fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
+    fn gate_input<'b>(&'b self, context: &'b Context) -> GateInput<'b> {
+        let rulebook = &self.rulebook;
         let rules = rulebook.rules_in(&place_of(context));
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
@@ -423,7 +427,7 @@ impl Agent {
     /// Loads the context that a conversation's prompts are built from.
     async fn load_context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let intervention_messages = self.rulebook().max_compare_window();
+        let intervention_messages = self.rulebook.max_compare_window();
         let window =
             ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
         let mut context = self.store.context(conversation, &window).await?;
@@ -485,7 +489,7 @@ impl Agent {
     /// Removes memories from the context if the channel is not remembered, and those of other channels that are not
     /// remembered.
     async fn leave_out_memories(&self, context: &mut Context) -> Result<(), StoreError> {
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         if !rulebook.remembers(&place_of(context)) {
             context.leave_out_memories();
         }
@@ -515,7 +519,7 @@ impl Agent {
         &self,
         workspace: &WorkspaceId,
     ) -> Result<HashSet<ChannelId>, StoreError> {
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         if !rulebook.may_leave_out_memories() {
             return Ok(HashSet::new());
         }

@@ -7,11 +7,11 @@ use std::fmt;
 use std::time::Duration;
 
 use aizuchi_http::body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
-use aizuchi_http::error::{describe_error, is_unsent};
 use aizuchi_http::json::parse_json;
 use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::clock::{Clock, duration_from_seconds};
 use aizuchi_model::reloadable::Reloadable;
+use aizuchi_platform::api_error::{ApiError, PlatformApi};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
@@ -108,25 +108,29 @@ impl ApiRequest {
     }
 }
 
-/// A failed call, by what the caller should do next.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DiscordApiError {
-    /// Nothing was done. Retry after this wait.
-    #[error("Discord asks to wait {0:#}")]
-    RateLimited(SignedDuration),
-    /// Nothing was done, and the same call would fail again.
-    #[error("Discord says {0}")]
-    Refused(DiscordRefusal),
-    /// The request did not reach Discord.
-    #[error("Discord cannot be reached: {0}")]
-    Unreachable(String),
-    /// Discord may have processed the call.
-    #[error("Discord's answer is not known: {0}")]
-    OutcomeUnknown(String),
-    /// Discord may have processed the call: its response cannot be read.
-    #[error("Discord's answer cannot be read: {0}")]
-    Malformed(&'static str),
+/// Discord's error codes for temporary limits, such as slow mode.
+const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
+
+/// Discord's REST API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiscordRestApi {}
+
+impl PlatformApi for DiscordRestApi {
+    const NAME: &'static str = "Discord";
+    type Refusal = DiscordRefusal;
+
+    fn is_token_invalid(refusal: &DiscordRefusal) -> bool {
+        /// "Invalid webhook token": the token of an interaction, which has expired.
+        const INVALID_WEBHOOK_TOKEN: u64 = 50_027;
+        refusal.status == 401 && refusal.code != INVALID_WEBHOOK_TOKEN
+    }
+
+    fn is_temporary(refusal: &DiscordRefusal) -> bool {
+        TEMPORARY_CODES.contains(&refusal.code)
+    }
 }
+
+pub type DiscordApiError = ApiError<DiscordRestApi>;
 
 /// Discord's reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,27 +146,6 @@ impl fmt::Display for DiscordRefusal {
         match self.code {
             0 => write!(f, "{} ({})", self.message, self.status),
             code => write!(f, "{} ({code})", self.message),
-        }
-    }
-}
-
-impl DiscordApiError {
-    /// Whether Discord refused the call because the bot's token is invalid.
-    pub fn is_token_invalid(&self) -> bool {
-        /// "Invalid webhook token": the token of an interaction, which has expired.
-        const INVALID_WEBHOOK_TOKEN: u64 = 50_027;
-        matches!(self, DiscordApiError::Refused(refusal)
-            if refusal.status == 401 && refusal.code != INVALID_WEBHOOK_TOKEN)
-    }
-
-    /// Returns Discord's JSON error code.
-    pub fn code(&self) -> Option<u64> {
-        match self {
-            DiscordApiError::Refused(refusal) => Some(refusal.code),
-            DiscordApiError::RateLimited(_)
-            | DiscordApiError::Unreachable(_)
-            | DiscordApiError::OutcomeUnknown(_)
-            | DiscordApiError::Malformed(_) => None,
         }
     }
 }
@@ -210,7 +193,7 @@ impl DiscordApi {
             Some(body) => builder.json(body),
             None => builder,
         };
-        let response = builder.send().await.map_err(|error| send_error(&error))?;
+        let response = builder.send().await.map_err(|error| DiscordApiError::unanswered(&error))?;
         let status = response.status();
         self.update_bucket(&route, &response);
         let headers = RateLimitHeaders::from_response(&response);
@@ -235,7 +218,12 @@ impl DiscordApi {
         let Some(url) = self.file_url(url) else {
             return Err(refused(0, "an address that is not Discord's"));
         };
-        let response = self.client.get(url).send().await.map_err(|error| send_error(&error))?;
+        let response = self
+            .client
+            .get(url)
+            .send()
+            .await
+            .map_err(|error| DiscordApiError::unanswered(&error))?;
         let status = response.status();
         if status.is_redirection() || status.is_client_error() {
             let reason = status.canonical_reason().unwrap_or("no");
@@ -378,15 +366,6 @@ fn sanitize(message: &str) -> String {
     let is_plain =
         |character: &char| character.is_ascii_alphanumeric() || "_:., '-()".contains(*character);
     to_log_sentence(message).chars().filter(is_plain).take(120).collect()
-}
-
-/// Classifies a call that failed before its response arrived.
-fn send_error(error: &reqwest::Error) -> DiscordApiError {
-    if is_unsent(error) {
-        DiscordApiError::Unreachable(describe_error(error))
-    } else {
-        DiscordApiError::OutcomeUnknown(describe_error(error))
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::{
     Channel, ChannelId, ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId,
 };
+use aizuchi_platform::register_persona;
 use aizuchi_store::StoreError;
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -228,7 +229,7 @@ impl DiscordPlatform {
         // Checked before the channels are heard, which makes them known.
         let is_new = self.cache.possibly_joined(&workspace).is_empty();
         if self.cache.guild(guild.id).is_none() {
-            self.register_workspace(workspace.clone()).await?;
+            register_persona(&self.inbox, &self.persona, &workspace, &self.identity.user).await?;
             let orders = self.inbox.store.orders(&workspace).await?;
             self.inbox.channel_cache.replace_orders(&workspace, &orders);
         }

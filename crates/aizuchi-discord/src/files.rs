@@ -7,9 +7,8 @@ use aizuchi_model::platform::PlatformError;
 use serde_json::Value;
 
 use crate::DiscordPlatform;
-use crate::api::ApiRequest;
+use crate::api::{ApiRequest, DiscordApiError};
 use crate::json::{array_at, id_str, non_empty_str};
-use crate::post::{history_error, post_error};
 
 /// The parser's limit. Users can send at most ten files at once, and forward as many.
 const MAX_FILES: usize = 20;
@@ -56,12 +55,12 @@ impl DiscordPlatform {
                 ApiRequest::get,
             )
             .await
-            .map_err(history_error)?;
+            .map_err(DiscordApiError::of_read)?;
         let file = files_of(&asked).find(|file| file["id"] == *attachment.id);
         let Some(url) = file.and_then(|file| non_empty_str(&file["url"])) else {
             return Err(PlatformError::Refused("the message has this file no more".to_owned()));
         };
-        self.api.fetch_file(url, max_bytes).await.map_err(post_error)
+        self.api.fetch_file(url, max_bytes).await.map_err(DiscordApiError::of_post)
     }
 }
 

@@ -21,12 +21,12 @@ use twilight_model::channel::message::MessageFlags;
 use twilight_model::http::interaction::InteractionResponseType;
 
 use crate::DiscordPlatform;
-use crate::api::ApiRequest;
+use crate::api::{ApiRequest, DiscordApiError};
 use crate::command::truncated;
 use crate::from_discord::message::QUESTION_PREFIX;
 use crate::identity::{direct_workspace, guild_workspace};
 use crate::json::{id_str, non_empty_str};
-use crate::post::{discord_channel, history_error, nonce, post_error};
+use crate::post::{discord_channel, nonce};
 use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 
@@ -63,7 +63,7 @@ impl KeeperChat for DiscordPlatform {
         body["nonce"] = json!(nonce(&key));
         body["enforce_nonce"] = json!(true);
         let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
-        let posted = self.call(&call).await.map_err(post_error)?;
+        let posted = self.call(&call).await.map_err(DiscordApiError::of_post)?;
         let message = self.answered_id(&call, &posted["id"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
         Ok(QuestionPlace { channel, message })
@@ -92,7 +92,7 @@ impl KeeperChat for DiscordPlatform {
         let body = message(&text, &[settled]);
         let path = format!("/channels/{}/messages/{}", place.channel, place.message);
         let call = ApiRequest::new(Method::PATCH, path, Some(body));
-        self.call(&call).await.map_err(post_error)?;
+        self.call(&call).await.map_err(DiscordApiError::of_post)?;
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl KeeperChat for DiscordPlatform {
         body["nonce"] = json!(nonce(key));
         body["enforce_nonce"] = json!(true);
         let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
-        self.call(&call).await.map_err(post_error)?;
+        self.call(&call).await.map_err(DiscordApiError::of_post)?;
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl DiscordPlatform {
     /// Opens the bot's direct message with a user, and returns its channel.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opening = ApiRequest::post("/users/@me/channels", json!({ "recipient_id": user }));
-        let opened = self.call(&opening).await.map_err(post_error)?;
+        let opened = self.call(&opening).await.map_err(DiscordApiError::of_post)?;
         self.answered_id(&opening, &opened["id"])
     }
 
@@ -156,7 +156,7 @@ impl DiscordPlatform {
     ) -> Result<(String, Vec<Value>, HistoryScan), PlatformError> {
         let channel = self.open_direct(user).await?;
         let call = history_request(&channel);
-        let found = self.call(&call).await.map_err(history_error)?;
+        let found = self.call(&call).await.map_err(DiscordApiError::of_read)?;
         let Some(messages) = found.as_array() else {
             self.record_malformed_response(&call);
             return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));

@@ -44,23 +44,23 @@ use std::sync::atomic::AtomicI64;
 
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, Heard, Role, User, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, ConversationId};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Persona;
-use aizuchi_platform::PlatformDeps;
 use aizuchi_platform::access::{PlatformAccess, RETRY_INTERVAL};
+use aizuchi_platform::api_error::Retries;
 use aizuchi_platform::backfill_queue::BackfillQueue;
 use aizuchi_platform::backfill_run::{run_backfill, run_deletion_checks, run_prioritized_backfill};
 use aizuchi_platform::connection_tracker::ConnectionTracker;
 use aizuchi_platform::incidents::Incidents;
 use aizuchi_platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_platform::slash_command::SlashCommands;
+use aizuchi_platform::{PlatformDeps, register_persona};
 use aizuchi_store::archive::Archive;
-use aizuchi_store::order::Order;
 use aizuchi_store::{Cursors, StoreError};
 use anyhow::Context as _;
 use futures_util::future::{join3, join5};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -121,20 +121,10 @@ impl DiscordPlatform {
         identity: DiscordIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, cursors, weekly_notes, answers, currency } =
-            deps;
-        let zone = answers.zone.clone();
+        let keepers =
+            deps.keepers(KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_MESSAGE_LENGTH });
+        let PlatformDeps { persona, inbox, archive, cursors, answers, .. } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
-        let keepers = Keepers {
-            inbox: inbox.clone(),
-            archive: archive.clone(),
-            cursors: cursors.clone(),
-            weekly_notes,
-            language: persona.language,
-            zone,
-            currency,
-            lengths: KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_MESSAGE_LENGTH },
-        };
         let clock = inbox.clock.clone();
         let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());
         let backfill = BackfillQueue::default();
@@ -222,7 +212,7 @@ impl DiscordPlatform {
     /// Registers the persona in every workspace, and stores the identity for the next start.
     async fn register_identity(&self) -> Result<(), StoreError> {
         for workspace in self.identity.workspaces() {
-            self.register_workspace(workspace).await?;
+            register_persona(&self.inbox, &self.persona, &workspace, &self.identity.user).await?;
         }
         let cursor = self.identity.to_cursor(&self.settings);
         self.cursors.put_cursor(cursor).await?;
@@ -233,23 +223,6 @@ impl DiscordPlatform {
             "starting on the bot's Discord servers"
         );
         Ok(())
-    }
-
-    /// Registers the persona as a user of a workspace, and applies every opt-out there.
-    async fn register_workspace(&self, workspace: WorkspaceId) -> Result<(), StoreError> {
-        for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // A user added to the list since the last start may still have stored messages.
-            let workspace = workspace.clone();
-            self.inbox.apply_order(Order::Redact { workspace, user }).await?;
-        }
-        let persona = User {
-            workspace,
-            id: self.identity.user.clone(),
-            name: self.persona.name.as_str().into(),
-            kind: AuthorKind::Persona,
-            role: Role::Member,
-        };
-        self.inbox.hear(Heard::User(persona)).await.map(|_| ())
     }
 
     /// Calls the REST API. If Discord refuses the bot's token, nothing was done, and the call fails as one to retry.
@@ -303,39 +276,14 @@ impl DiscordPlatform {
         path: &str,
         max_attempts: u32,
     ) -> Result<T, DiscordApiError> {
-        let mut failures: u32 = 0;
+        let call = ApiRequest::get(path);
+        let mut retries = Retries::new(&self.clock, path, max_attempts);
         loop {
-            let call = ApiRequest::get(path);
-            let result = self.call(&call).await;
-            let wait = match result {
-                Ok(answer) => {
-                    return serde_json::from_value(answer).map_err(|_| {
-                        self.record_malformed_response(&call);
-                        DiscordApiError::Malformed("it has another type")
-                    });
-                }
-                Err(error @ DiscordApiError::Refused(_)) => return Err(error),
-                Err(DiscordApiError::RateLimited(wait)) => wait,
-                Err(
-                    error @ (DiscordApiError::Unreachable(_)
-                    | DiscordApiError::OutcomeUnknown(_)
-                    | DiscordApiError::Malformed(_)),
-                ) if failures + 1 >= max_attempts => {
-                    return Err(error);
-                }
-                Err(
-                    DiscordApiError::Unreachable(_)
-                    | DiscordApiError::OutcomeUnknown(_)
-                    | DiscordApiError::Malformed(_),
-                ) => {
-                    failures += 1;
-                    SignedDuration::from_secs(1 << failures.min(5))
-                }
-            };
-            if wait > SignedDuration::from_secs(10) {
-                info!(platform = "discord", path, ?wait, failures, "rate limited; waiting");
-            }
-            self.clock.sleep_until(self.clock.now() + wait).await;
+            let Some(answer) = retries.settle(self.call(&call).await).await else { continue };
+            return serde_json::from_value(answer?).map_err(|_| {
+                self.record_malformed_response(&call);
+                DiscordApiError::Malformed("it has another type")
+            });
         }
     }
 

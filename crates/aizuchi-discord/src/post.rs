@@ -39,8 +39,6 @@ const SEARCH_MARGIN: SignedDuration = SignedDuration::from_mins(15);
 const MATCH_MARGIN: SignedDuration = SignedDuration::from_secs(10);
 const PAGE_SIZE: usize = 100;
 
-/// Discord's error codes for temporary limits, such as slow mode.
-const TEMPORARY_CODES: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
 /// Discord's error codes for a reply without access to the history, and for a body that it does not accept, such as a
 /// reply to a system message.
 const REPLY_REFUSED: [u64; 2] = [160_002, 50_035];
@@ -172,7 +170,7 @@ impl DiscordPlatform {
             // Nothing was posted, and the answer is worth more than the reference.
             Err(error)
                 if answered.is_some()
-                    && error.code().is_some_and(|code| REPLY_REFUSED.contains(&code)) =>
+                    && error.refusal().is_some_and(|it| REPLY_REFUSED.contains(&it.code)) =>
             {
                 self.call(&without_reference(call.clone())).await
             }
@@ -180,10 +178,10 @@ impl DiscordPlatform {
         };
         let posted = match posted {
             // Discord remembers the nonce but no longer has its message: it was posted, and a user has deleted it.
-            Err(error) if error.code() == Some(UNKNOWN_MESSAGE) => {
+            Err(error) if error.refusal().is_some_and(|it| it.code == UNKNOWN_MESSAGE) => {
                 return Ok(self.deleted_post(thread));
             }
-            posted => posted.map_err(post_error)?,
+            posted => posted.map_err(DiscordApiError::of_post)?,
         };
         self.to_posted(&posted["id"], thread).ok_or_else(|| {
             self.record_malformed_response(&call);
@@ -249,10 +247,12 @@ impl DiscordPlatform {
             let page = match self.call(&ApiRequest::get(path)).await {
                 Ok(page) => page,
                 // A thread that was never opened contains no post.
-                Err(error) if error.code().is_some_and(|code| UNKNOWN_CODES.contains(&code)) => {
+                Err(error)
+                    if error.refusal().is_some_and(|it| UNKNOWN_CODES.contains(&it.code)) =>
+                {
                     return Ok(None);
                 }
-                Err(error) => return Err(history_error(error)),
+                Err(error) => return Err(error.of_read()),
             };
             let Value::Array(page) = page else {
                 return Err(PlatformError::OutcomeUnknown(
@@ -269,7 +269,7 @@ impl DiscordPlatform {
             if page.len() < PAGE_SIZE {
                 return self.confirm_absent(dispatched, page.is_empty(), channel).await;
             }
-            after = next_id(newest.max(), after).map_err(history_error)?;
+            after = next_id(newest.max(), after).map_err(DiscordApiError::of_read)?;
         }
     }
 
@@ -316,7 +316,7 @@ impl DiscordPlatform {
             return Ok(None);
         }
         let any = ApiRequest::get(format!("/channels/{channel}/messages?limit=1"));
-        let any = self.call(&any).await.map_err(history_error)?;
+        let any = self.call(&any).await.map_err(DiscordApiError::of_read)?;
         let can_read = any.as_array().is_some_and(|any| !any.is_empty());
         can_read.then_some(None).ok_or_else(|| {
             let reason = "without Read Message History nobody knows whether it was said";
@@ -398,33 +398,6 @@ pub(super) fn nonce(key: &str) -> String {
     let digest = Sha256::digest(key.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     hex[..NONCE_LENGTH].to_owned()
-}
-
-pub(super) fn post_error(error: DiscordApiError) -> PlatformError {
-    let why = error.to_string();
-    match error {
-        DiscordApiError::RateLimited(wait) => PlatformError::Busy { why, retry_after: Some(wait) },
-        DiscordApiError::Unreachable(_) => PlatformError::Busy { why, retry_after: None },
-        DiscordApiError::Refused(refusal) if TEMPORARY_CODES.contains(&refusal.code) => {
-            PlatformError::Busy { why, retry_after: None }
-        }
-        DiscordApiError::Refused(_) => PlatformError::Refused(why),
-        DiscordApiError::OutcomeUnknown(_) | DiscordApiError::Malformed(_) => {
-            PlatformError::OutcomeUnknown(why)
-        }
-    }
-}
-
-/// Converts a failed read: if the history could not be read, the outcome stays unknown.
-pub(super) fn history_error(error: DiscordApiError) -> PlatformError {
-    let why = error.to_string();
-    match error {
-        DiscordApiError::RateLimited(wait) => PlatformError::Busy { why, retry_after: Some(wait) },
-        DiscordApiError::Unreachable(_)
-        | DiscordApiError::OutcomeUnknown(_)
-        | DiscordApiError::Malformed(_) => PlatformError::OutcomeUnknown(why),
-        DiscordApiError::Refused(_) => PlatformError::Refused(why),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::json::non_empty_str;
-use crate::post::{UNKNOWN_MESSAGE, discord_channel, history_error, post_error};
+use crate::post::{UNKNOWN_MESSAGE, discord_channel};
 use crate::text::emoji::GuildEmoji;
 
 impl DiscordPlatform {
@@ -24,7 +24,9 @@ impl DiscordPlatform {
         let path = format!("{message_id}/reactions/{emoji}/@me");
         let call = |path| ApiRequest::new(Method::PUT, path, None);
         let conversation = &item.conversation;
-        self.call_on_message(conversation, message_id, &path, call).await.map_err(post_error)?;
+        self.call_on_message(conversation, message_id, &path, call)
+            .await
+            .map_err(DiscordApiError::of_post)?;
         Ok(self.reaction_posted(item, message_id))
     }
 
@@ -36,7 +38,7 @@ impl DiscordPlatform {
         let message = self
             .call_on_message(&item.conversation, message_id, message_id.as_str(), ApiRequest::get)
             .await
-            .map_err(history_error)?;
+            .map_err(DiscordApiError::of_read)?;
         let emoji = self.emoji_path_for(item);
         let is_ours =
             |reaction: &Value| reaction["me"] == true && emoji_path(&reaction["emoji"]) == emoji;
@@ -73,7 +75,9 @@ impl DiscordPlatform {
         }
         match self.call(&at(conversation.channel.as_str())).await {
             Err(error)
-                if error.code().is_some_and(|code| code == UNKNOWN_MESSAGE || code == 50_001) =>
+                if error
+                    .refusal()
+                    .is_some_and(|it| it.code == UNKNOWN_MESSAGE || it.code == 50_001) =>
             {
                 self.call(&at(message_id.as_str())).await
             }

@@ -12,7 +12,6 @@ use tracing::info;
 use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::identity::direct_workspace;
-use crate::post::post_error;
 use crate::settings::ThreadPolicy;
 
 /// Shorter than Discord's limit, so that a list of threads stays readable.
@@ -57,7 +56,9 @@ impl DiscordPlatform {
         let path = format!("/channels/{}/messages/{asked}/threads", conversation.channel);
         match self.call(&ApiRequest::post(path, body)).await {
             Ok(_) => Ok(Some(asked.clone())),
-            Err(error) if error.code() == Some(THREAD_ALREADY_EXISTS) => Ok(Some(asked.clone())),
+            Err(error) if error.refusal().is_some_and(|it| it.code == THREAD_ALREADY_EXISTS) => {
+                Ok(Some(asked.clone()))
+            }
             Err(error @ DiscordApiError::Refused(_)) => {
                 info!(platform = "discord", channel = %conversation.channel, %error, "could not open a thread");
                 Ok(None)
@@ -67,7 +68,7 @@ impl DiscordPlatform {
                 Err(PlatformError::Busy { why: error.to_string(), retry_after: None })
             }
             Err(error @ (DiscordApiError::RateLimited(_) | DiscordApiError::Unreachable(_))) => {
-                Err(post_error(error))
+                Err(error.of_post())
             }
         }
     }

@@ -311,7 +311,7 @@ impl TestStore {
     }
 
     /// Completes all redactions and deletions that users have ordered, in as many steps as that takes. A volatile store
-    /// completes them at once.
+    /// redacts at once and deletes nothing.
     pub async fn finish_forgetting(&self, now: Timestamp) {
         let Some(store) = &self.database_store else { return };
         while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}

@@ -155,32 +155,13 @@ pub struct User {
     pub role: Role,
 }
 
-/// Whether a user administers the workspace or channel. The platform's own roles decide.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    #[default]
-    Member,
-    Admin,
-}
-
-impl Role {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// Whether a user administers the workspace or channel. The platform's own roles decide.
+    #[derive(Default)]
+    pub enum Role {
+        #[default]
+        Member,
+        Admin,
     }
 }
 

@@ -92,69 +92,35 @@ impl Evaluation {
     }
 }
 
-/// How a decision ended.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionResult {
-    Spoke,
-    /// The persona reacted to a message with an emoji and posted nothing.
-    Reacted,
-    /// The persona asked for approval of a post. When a user approves it, the decision is opened again.
-    Proposed,
-    ChoseSilence,
-    /// A judgment or post in progress was abandoned, because it was no longer wanted.
-    Dropped,
-    /// The persona is muted, so even a mention is not answered, now or later.
-    Muted,
-    /// The budget is used up.
-    OverBudget,
-    /// A model or platform failed. Never recorded as a choice (invariant 7).
-    Failed,
-}
-
-impl DecisionResult {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// How a decision ended.
+    pub enum DecisionResult {
+        Spoke,
+        /// The persona reacted to a message with an emoji and posted nothing.
+        Reacted,
+        /// The persona asked for approval of a post. When a user approves it, the decision is opened again.
+        Proposed,
+        ChoseSilence,
+        /// A judgment or post in progress was abandoned, because it was no longer wanted.
+        Dropped,
+        /// The persona is muted, so even a mention is not answered, now or later.
+        Muted,
+        /// The budget is used up.
+        OverBudget,
+        /// A model or platform failed. Never recorded as a choice (invariant 7).
+        Failed,
     }
 }
 
-/// The result of a model call.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum AttemptResult {
-    Kept,
-    /// Superseded by new messages: the result was discarded, but its tokens are counted.
-    Superseded,
-    /// The judge was not confident enough, asked for it, or became doubtful, so it was asked a second time.
-    LookedAgain,
-    Failed,
-}
-
-impl AttemptResult {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// The result of a model call.
+    pub enum AttemptResult {
+        Kept,
+        /// Superseded by new messages: the result was discarded, but its tokens are counted.
+        Superseded,
+        /// The judge was not confident enough, asked for it, or became doubtful, so it was asked a second time.
+        LookedAgain,
+        Failed,
     }
 }
 

@@ -7,6 +7,8 @@
 
 #[macro_use]
 pub mod number_id;
+#[macro_use]
+pub mod named_enum;
 pub mod reloadable;
 pub mod ip_network;
 pub mod access_role;

@@ -39,28 +39,14 @@ pub enum MemoryScope {
     Thread(ChannelId, MessageId),
 }
 
-/// The type of a memory. Threads have no long-term memory.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryTerm {
-    /// Covers the last hours and is rebuilt each time.
-    ShortTerm,
-    /// Covers all time; new content is merged into it.
-    LongTerm,
+named_enum! {
+    /// The type of a memory. Threads have no long-term memory.
+    pub enum MemoryTerm {
+        /// Covers the last hours and is rebuilt each time.
+        ShortTerm,
+        /// Covers all time; new content is merged into it.
+        LongTerm,
+    }
 }
 
 /// A message anywhere in its workspace.
@@ -164,12 +150,6 @@ impl fmt::Display for MemoryKey {
 
 impl MemoryScope {
     pub fn name(&self) -> &'static str {
-        self.into()
-    }
-}
-
-impl MemoryTerm {
-    pub fn name(self) -> &'static str {
         self.into()
     }
 }

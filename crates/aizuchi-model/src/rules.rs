@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use jiff::civil::Time;
-use serde::{Deserialize, Serialize};
 
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
@@ -18,35 +17,24 @@ use crate::rules::place::{Place, WorkspaceRules};
 use crate::rules::setting_override::{PlaceSetting, SettingKind, SettingOverride, SettingScope};
 use crate::rules::weekly_time::WeeklyTime;
 
-/// How the persona takes part in a channel.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Takes part as a member: waits until the conversation is at rest, then decides.
-    #[default]
-    Companion,
-    /// Listens while users talk, and helps a discussion along.
-    Facilitator,
-    /// Answers when it is addressed, and only then.
-    MentionOnly,
-    /// Takes part like a companion, but somebody must approve its posts first, unless they answer a mention.
-    Propose,
-    /// Listens, remembers and decides for the ledger only; says nothing.
-    Observe,
-    /// Does nothing; messages are not even stored.
-    Off,
+named_enum! {
+    /// How the persona takes part in a channel.
+    #[derive(Default)]
+    pub enum Mode {
+        /// Takes part as a member: waits until the conversation is at rest, then decides.
+        #[default]
+        Companion,
+        /// Listens while users talk, and helps a discussion along.
+        Facilitator,
+        /// Answers when it is addressed, and only then.
+        MentionOnly,
+        /// Takes part like a companion, but somebody must approve its posts first, unless they answer a mention.
+        Propose,
+        /// Listens, remembers and decides for the ledger only; says nothing.
+        Observe,
+        /// Does nothing; messages are not even stored.
+        Off,
+    }
 }
 
 impl Mode {
@@ -58,10 +46,6 @@ impl Mode {
         Mode::Observe,
         Mode::Off,
     ];
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 
     /// Whether the persona says nothing in this mode, even when it is addressed.
     pub fn is_silent(self) -> bool {

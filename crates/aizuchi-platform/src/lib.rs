@@ -2,6 +2,7 @@
 //! [`Platform`](aizuchi_model::platform::Platform).
 
 pub mod connection_tracker;
+pub mod api_error;
 pub mod access;
 pub mod local;
 pub mod demo;
@@ -24,10 +25,14 @@ use std::sync::Arc;
 
 use aizuchi_actions::reply::CommandReplies;
 use aizuchi_agent::inbox::Inbox;
+use aizuchi_model::chat::{AuthorKind, Heard, Role, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Persona;
-use aizuchi_store::Cursors;
 use aizuchi_store::archive::Archive;
+use aizuchi_store::order::Order;
 use aizuchi_store::weekly_notes::WeeklyNotes;
+use aizuchi_store::{Cursors, StoreError};
+
+use crate::keeper::{KeeperLengths, Keepers};
 
 /// The dependencies of a chat platform's adapter.
 #[derive(Clone)]
@@ -40,4 +45,42 @@ pub struct PlatformDeps {
     pub answers: Arc<CommandReplies>,
     /// The currency of all prices.
     pub currency: Arc<str>,
+}
+
+impl PlatformDeps {
+    /// What asks this platform's keepers.
+    pub fn keepers(&self, lengths: KeeperLengths) -> Keepers {
+        Keepers {
+            inbox: self.inbox.clone(),
+            archive: self.archive.clone(),
+            cursors: self.cursors.clone(),
+            weekly_notes: self.weekly_notes.clone(),
+            language: self.persona.language,
+            zone: self.answers.zone.clone(),
+            currency: self.currency.clone(),
+            lengths,
+        }
+    }
+}
+
+/// Registers the persona as a user of a workspace, and applies every opt-out there.
+pub async fn register_persona(
+    inbox: &Inbox,
+    persona: &Persona,
+    workspace: &WorkspaceId,
+    id: &UserId,
+) -> Result<(), StoreError> {
+    for user in inbox.channel_cache.rulebook().opted_out.clone() {
+        // Messages of a user who opted out since the last start may still be stored.
+        inbox.apply_order(Order::Redact { workspace: workspace.clone(), user }).await?;
+    }
+    let persona = User {
+        workspace: workspace.clone(),
+        id: id.clone(),
+        name: persona.name.as_str().into(),
+        kind: AuthorKind::Persona,
+        role: Role::Member,
+    };
+    inbox.hear(Heard::User(persona)).await?;
+    Ok(())
 }

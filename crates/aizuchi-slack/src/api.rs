@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use aizuchi_http::body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
-use aizuchi_http::error::{describe_error, is_unsent};
 use aizuchi_http::json::parse_json;
 use aizuchi_http::log_sentence::to_log_sentence;
+use aizuchi_platform::api_error::{ApiError, PlatformApi};
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -27,41 +27,27 @@ pub struct SlackApi {
     base: String,
 }
 
-/// A failed call, by what the caller should do next.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SlackApiError {
-    /// Nothing was done. Retry after this time.
-    #[error("Slack asks to wait {0:#}")]
-    RateLimited(SignedDuration),
-    /// Nothing was done, and a retry would be refused as well.
-    #[error("Slack says {0}")]
-    Refused(String),
-    /// The request did not reach Slack. Retry.
-    #[error("Slack cannot be reached: {0}")]
-    Unreachable(String),
-    /// Slack may have processed the call: the response was lost.
-    #[error("Slack's answer is not known: {0}")]
-    OutcomeUnknown(String),
-    /// Slack may have processed the call: its response cannot be read.
-    #[error("Slack's answer cannot be read: {0}")]
-    Malformed(&'static str),
-}
+/// Slack's Web API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlackWebApi {}
 
-impl SlackApiError {
-    pub fn is_token_invalid(&self) -> bool {
-        matches!(self, SlackApiError::Refused(code) if Self::is_token_error(code))
-    }
+impl PlatformApi for SlackWebApi {
+    const NAME: &'static str = "Slack";
+    /// The code of an error.
+    type Refusal = String;
 
-    /// Whether this code says that a token is invalid. Slack's own clients treat the same codes as permanent.
-    pub fn is_token_error(code: &str) -> bool {
+    /// Slack's own clients treat the same codes as permanent.
+    fn is_token_invalid(code: &String) -> bool {
         const PERMANENT: [&str; 9] = [
             "not_authed", "invalid_auth", "account_inactive", "user_removed_from_team",
             "team_disabled", "token_revoked", "token_expired", "not_allowed_token_type",
             "org_login_required",
         ];
-        PERMANENT.contains(&code)
+        PERMANENT.contains(&code.as_str())
     }
 }
+
+pub type SlackApiError = ApiError<SlackWebApi>;
 
 /// Why a file cannot be read if Slack returns its sign-in page instead.
 pub const NO_ACCESS: &str = "to sign in: the app lacks the scope files:read";
@@ -115,7 +101,7 @@ impl SlackApi {
     ) -> Result<SlackApiResponse, SlackApiError> {
         let call = self.client.post(format!("{}/{method}", self.base));
         let call = call.bearer_auth(token.expose_secret()).form(arguments);
-        let response = call.send().await.map_err(|error| send_error(&error))?;
+        let response = call.send().await.map_err(|error| SlackApiError::unanswered(&error))?;
         let (status, retry_after) = (response.status(), retry_after(&response));
         let scopes = scopes(&response);
         if status == StatusCode::TOO_MANY_REQUESTS {
@@ -138,7 +124,7 @@ impl SlackApi {
             return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
         };
         let call = self.client.post(url).json(body);
-        let response = call.send().await.map_err(|error| send_error(&error))?;
+        let response = call.send().await.map_err(|error| SlackApiError::unanswered(&error))?;
         let retry_after = retry_after(&response);
         match response.status() {
             status if status.is_success() => Ok(()),
@@ -164,7 +150,7 @@ impl SlackApi {
             return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
         };
         let call = self.client.get(url).bearer_auth(token.expose_secret());
-        let response = call.send().await.map_err(|error| send_error(&error))?;
+        let response = call.send().await.map_err(|error| SlackApiError::unanswered(&error))?;
         match response.status() {
             status if status.is_success() => {}
             StatusCode::TOO_MANY_REQUESTS => {
@@ -241,15 +227,6 @@ fn sanitize_code(code: &str) -> String {
     let is_plain =
         |character: &char| character.is_ascii_alphanumeric() || "_:.,- ".contains(*character);
     to_log_sentence(code).chars().filter(is_plain).take(80).collect()
-}
-
-/// Classifies a call that failed before a response arrived.
-fn send_error(error: &reqwest::Error) -> SlackApiError {
-    if is_unsent(error) {
-        SlackApiError::Unreachable(describe_error(error))
-    } else {
-        SlackApiError::OutcomeUnknown(describe_error(error))
-    }
 }
 
 /// Returns the items of a page's list.

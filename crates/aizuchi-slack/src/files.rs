@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::SlackPlatform;
 use crate::api::{NO_ACCESS, SlackApiError};
 use crate::from_slack::{non_empty_str, parse_id};
-use crate::post::post_error;
 
 /// The parser's limit. Users can send at most ten files at once.
 const MAX_FILES: usize = 20;
@@ -54,10 +53,11 @@ impl SlackPlatform {
             return Err(PlatformError::Refused("Slack does not say where the file is".to_owned()));
         };
         let token = self.settings.bot_token.read();
-        let file = self.api.fetch_file(&token, url, max_bytes).await.map_err(post_error)?;
+        let file =
+            self.api.fetch_file(&token, url, max_bytes).await.map_err(SlackApiError::of_post)?;
         // If the app may not read a file, Slack returns a sign-in page instead.
         if file.is_page && &*attachment.media_type != "text/html" {
-            return Err(post_error(SlackApiError::Refused(NO_ACCESS.to_owned())));
+            return Err(SlackApiError::Refused(NO_ACCESS.to_owned()).of_post());
         }
         Ok(file.bytes)
     }

@@ -16,11 +16,10 @@ use serde_json::{Value, json};
 use tracing::info;
 
 use crate::SlackPlatform;
+use crate::api::SlackApiError;
 use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id, parse_ts};
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
-use crate::post::post_error;
-use crate::post_lookup::read_error;
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
@@ -46,7 +45,8 @@ impl KeeperChat for SlackPlatform {
         let channel = self.open_direct(keeper).await?;
         let text = format!("{}\n{}", question.heading, question.draft);
         let arguments = message(&channel, &text, &question_blocks(question));
-        let posted = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
+        let posted =
+            self.call("chat.postMessage", &arguments).await.map_err(SlackApiError::of_post)?;
         let message = self.answered_id("chat.postMessage", &posted["ts"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
         Ok(QuestionPlace { channel, message })
@@ -73,14 +73,14 @@ impl KeeperChat for SlackPlatform {
         let blocks = marked_blocks(to_sections(text));
         let mut arguments = message(place.channel.as_str(), text, &blocks);
         arguments.push(("ts", place.message.to_string()));
-        self.call("chat.update", &arguments).await.map_err(post_error)?;
+        self.call("chat.update", &arguments).await.map_err(SlackApiError::of_post)?;
         Ok(())
     }
 
     async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
         let channel = self.open_direct(keeper).await?;
         let arguments = message(&channel, text, &keyed_blocks(key, text));
-        self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
+        self.call("chat.postMessage", &arguments).await.map_err(SlackApiError::of_post)?;
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl SlackPlatform {
     /// Opens the bot's direct message with a user, and returns its channel.
     async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
         let opened = self.call("conversations.open", &[("users", user.to_string())]).await;
-        let opened = opened.map_err(post_error)?;
+        let opened = opened.map_err(SlackApiError::of_post)?;
         self.answered_id("conversations.open", &opened["channel"]["id"])
     }
 
@@ -123,7 +123,7 @@ impl SlackPlatform {
     ) -> Result<(String, Vec<Value>, HistoryScan), PlatformError> {
         let channel = self.open_direct(user).await?;
         let arguments = [("channel", channel.clone()), ("limit", MAX_SCANNED.to_string())];
-        let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
+        let page = self.call(HISTORY, &arguments).await.map_err(SlackApiError::of_read)?;
         let Some(messages) = page["messages"].as_array() else {
             self.incidents.record_malformed(MalformedInput::Response, HISTORY);
             return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));

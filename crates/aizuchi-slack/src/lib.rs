@@ -34,11 +34,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
-use aizuchi_model::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
+use aizuchi_model::chat::{ChannelId, Cursor};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Persona;
-use aizuchi_platform::PlatformDeps;
 use aizuchi_platform::access::{AccessLoss, PlatformAccess, RETRY_INTERVAL};
+use aizuchi_platform::api_error::Retries;
 use aizuchi_platform::backfill_queue::BackfillQueue;
 use aizuchi_platform::backfill_run::{run_backfill, run_deletion_checks, run_prioritized_backfill};
 use aizuchi_platform::channel_history::ChannelHistory as _;
@@ -46,12 +46,12 @@ use aizuchi_platform::connection_tracker::ConnectionTracker;
 use aizuchi_platform::incidents::Incidents;
 use aizuchi_platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_platform::slash_command::SlashCommands;
+use aizuchi_platform::{PlatformDeps, register_persona};
 use aizuchi_store::archive::Archive;
-use aizuchi_store::order::Order;
 use aizuchi_store::{Cursors, StoreError};
 use anyhow::Context as _;
 use futures_util::future::{join3, join5, try_join_all};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -110,20 +110,9 @@ impl SlackPlatform {
         identity: SlackIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, cursors, weekly_notes, answers, currency } =
-            deps;
-        let zone = answers.zone.clone();
+        let keepers = deps.keepers(KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_POST_LENGTH });
+        let PlatformDeps { persona, inbox, archive, cursors, answers, .. } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
-        let keepers = Keepers {
-            inbox: inbox.clone(),
-            archive: archive.clone(),
-            cursors: cursors.clone(),
-            weekly_notes,
-            language: persona.language,
-            zone,
-            currency,
-            lengths: KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_POST_LENGTH },
-        };
         let cache = SlackCache::default();
         let workspace = &identity.workspace;
         cache.load(archive.users(workspace).await?, archive.channels(workspace).await?);
@@ -251,19 +240,7 @@ impl SlackPlatform {
     /// Stores the persona as a user, and the identity for the next start.
     async fn register(&self) -> Result<(), StoreError> {
         let workspace = &self.identity.workspace;
-        for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // Messages of a user who opted out since the last start may still be stored.
-            let workspace = workspace.clone();
-            self.inbox.apply_order(Order::Redact { workspace, user }).await?;
-        }
-        let persona = User {
-            workspace: workspace.clone(),
-            id: self.identity.user.clone(),
-            name: self.persona.name.as_str().into(),
-            kind: AuthorKind::Persona,
-            role: Role::Member,
-        };
-        self.inbox.hear(Heard::User(persona)).await?;
+        register_persona(&self.inbox, &self.persona, workspace, &self.identity.user).await?;
         self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await?;
         info!(
             platform = "slack",
@@ -333,35 +310,11 @@ impl SlackPlatform {
         arguments: &[(&str, String)],
     ) -> Result<Value, SlackApiError> {
         const MAX_FAILURES: u32 = 8;
-        let mut failures = 0;
+        let mut retries = Retries::new(&self.clock, method, MAX_FAILURES);
         loop {
-            let answer = self.call(method, arguments).await;
-            let wait = match &answer {
-                Ok(_) | Err(SlackApiError::Refused(_)) => return answer,
-                Err(SlackApiError::RateLimited(wait)) => *wait,
-                Err(
-                    SlackApiError::Unreachable(_)
-                    | SlackApiError::OutcomeUnknown(_)
-                    | SlackApiError::Malformed(_),
-                ) => {
-                    failures += 1;
-                    if failures == MAX_FAILURES {
-                        return answer;
-                    }
-                    SignedDuration::from_secs(1 << failures.min(5))
-                }
-            };
-            if wait > SignedDuration::from_secs(10) {
-                info!(
-                    platform = "slack",
-                    workspace = %self.identity.workspace,
-                    method,
-                    failures,
-                    wait = %format_args!("{wait:#}"),
-                    "waiting before the next call of Slack"
-                );
+            if let Some(answer) = retries.settle(self.call(method, arguments).await).await {
+                return answer;
             }
-            self.clock.sleep_until(self.clock.now() + wait).await;
         }
     }
 

@@ -25,7 +25,6 @@ use crate::cache::Membership;
 use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_id, parse_ts};
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
-use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
 
 /// Slack's rate limit: one message per second in each channel.
@@ -203,7 +202,7 @@ impl SlackPlatform {
             }
             answer => answer,
         };
-        answer.map_err(post_error)
+        answer.map_err(SlackApiError::of_post)
     }
 
     /// Posts a message that only one user sees. The history does not contain it, so it cannot be looked up.
@@ -301,7 +300,7 @@ impl SlackPlatform {
             Err(SlackApiError::Refused(code)) if code == "already_reacted" => {
                 Ok(self.reaction_posted(item, message))
             }
-            Err(error) => Err(post_error(error)),
+            Err(error) => Err(error.of_post()),
         }
     }
 
@@ -326,7 +325,8 @@ impl SlackPlatform {
             // Otherwise Slack may leave out some of the users.
             ("full", "true".to_owned()),
         ];
-        let answer = self.call("reactions.get", &arguments).await.map_err(read_error)?;
+        let answer =
+            self.call("reactions.get", &arguments).await.map_err(SlackApiError::of_read)?;
         let name = emoji_names::to_name(&item.text);
         let own = |reaction: &&Value| {
             let users = reaction["users"].as_array().into_iter().flatten();
@@ -348,20 +348,4 @@ fn metadata(item: &OutboxItem) -> Value {
         owed.chain(item.metadata.about.iter().map(MessageId::as_str)).collect();
     let payload = json!({ "key": item.key, "answers": answers.join(" ") });
     json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": payload })
-}
-
-/// Converts a failed call to the error that tells the caller what to do next.
-pub(super) fn post_error(error: SlackApiError) -> PlatformError {
-    match error {
-        SlackApiError::RateLimited(wait) => {
-            PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
-        }
-        SlackApiError::Unreachable(_) => {
-            PlatformError::Busy { why: error.to_string(), retry_after: None }
-        }
-        SlackApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
-        SlackApiError::OutcomeUnknown(_) | SlackApiError::Malformed(_) => {
-            PlatformError::OutcomeUnknown(error.to_string())
-        }
-    }
 }

@@ -157,7 +157,7 @@ impl SlackPlatform {
             return Err(PlatformError::OutcomeUnknown("Slack has lost its place".to_owned()));
         }
         self.post_lookups.save(&item.key, lookup);
-        let page = page.map_err(read_error)?;
+        let page = page.map_err(SlackApiError::of_read)?;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
             return Err(PlatformError::OutcomeUnknown("the history has no messages".to_owned()));
         };
@@ -224,19 +224,6 @@ impl SlackPlatform {
 fn to_posted(message: &SlackMessage) -> PostedMessage {
     let SlackMessage { id, thread, at, author, .. } = message;
     PostedMessage { id: id.clone(), thread: thread.clone(), at: *at, author: author.clone() }
-}
-
-/// Converts a failed read: the outcome of a post stays unknown while its lookup fails.
-pub(super) fn read_error(error: SlackApiError) -> PlatformError {
-    match error {
-        SlackApiError::RateLimited(wait) => {
-            PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
-        }
-        SlackApiError::Unreachable(_)
-        | SlackApiError::OutcomeUnknown(_)
-        | SlackApiError::Malformed(_) => PlatformError::OutcomeUnknown(error.to_string()),
-        SlackApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
-    }
 }
 
 #[cfg(test)]

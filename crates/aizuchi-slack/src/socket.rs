@@ -24,10 +24,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::SlackPlatform;
-use crate::api::SlackApiError;
+use crate::api::{SlackApiError, SlackWebApi};
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
+use aizuchi_platform::api_error::PlatformApi as _;
 
 /// A signal from a connection to its slot, with the connection's number.
 enum ConnectionSignal {
@@ -122,7 +123,7 @@ impl SlackPlatform {
             {
                 SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
-            SlackApiError::Refused(code) if SlackApiError::is_token_error(&code) => {
+            SlackApiError::Refused(code) if SlackWebApi::is_token_invalid(&code) => {
                 // The failure of a token that was replaced during the call says nothing about its successor.
                 if Arc::ptr_eq(&token, &app_token.read()) {
                     self.app_access.refuse(&code);

@@ -1,13 +1,12 @@
 //! Figures of a period, by day and channel, as pages show them.
 
+use aizuchi_model::named_enum;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::welcome::{self, Aftermath, RatedChoice};
 use aizuchi_model::decision::{DecisionId, DecisionResult, Price, Usage};
 use jiff::{SignedDuration, Timestamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// A question counts as unanswered if no one else writes below it within this time.
 pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;
@@ -46,36 +45,22 @@ pub struct OutcomeCount {
     pub count: u64,
 }
 
-/// The purpose of a model call.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum CallKind {
-    Judge,
-    State,
-    Reply,
-    /// The description of a picture.
-    Describe,
-    /// The transcript of a recording.
-    Transcribe,
-    Remember,
-    /// A trial of a model, a setting or a persona.
-    Trial,
-    /// The process ended before the response came, so this is the maximum cost.
-    Unfinished,
+named_enum! {
+    /// The purpose of a model call.
+    pub enum CallKind {
+        Judge,
+        State,
+        Reply,
+        /// The description of a picture.
+        Describe,
+        /// The transcript of a recording.
+        Transcribe,
+        Remember,
+        /// A trial of a model, a setting or a persona.
+        Trial,
+        /// The process ended before the response came, so this is the maximum cost.
+        Unfinished,
+    }
 }
 
 impl CallKind {
@@ -89,10 +74,6 @@ impl CallKind {
         CallKind::Trial,
         CallKind::Unfinished,
     ];
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 
     /// The kind of calls recorded under this verb.
     pub fn of_verb(verb: &str) -> Option<Self> {

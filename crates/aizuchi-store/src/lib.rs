@@ -163,18 +163,14 @@ pub trait Store: Send + Sync {
     ) -> Result<Context, StoreError>;
 
     /// The current memories of a workspace, with their sources.
-    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
-        Ok(Vec::new())
-    }
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
 
     /// The memos visible from a channel, highest priority first.
     async fn memos(
         &self,
-        _workspace: &WorkspaceId,
-        _channel: &ChannelId,
-    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(Vec::new())
-    }
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
     /// The listed messages that still exist, oldest first, with the visibility that they were heard with.
     async fn source_messages(
@@ -203,17 +199,13 @@ pub trait Store: Send + Sync {
     /// Claims up to `most` memory jobs that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_memory_jobs(
         &self,
-        _now: Timestamp,
-        _lease: SignedDuration,
-        _most: usize,
-    ) -> Result<Vec<MemoryJob>, StoreError> {
-        Ok(Vec::new())
-    }
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<MemoryJob>, StoreError>;
 
     /// When the next memory job becomes ready.
-    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
-    }
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Applies the outcome of a memory job. A new version is stored only if none of its sources has been edited,
     /// deleted or made private in the meantime.

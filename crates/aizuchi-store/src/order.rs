@@ -269,30 +269,75 @@ impl Order {
         }
     }
 
+    /// What it changes, at `now`, of the orders in force that the inbox reads for each message.
+    pub fn changes_in_force(&self, now: Timestamp) -> Vec<InForceChange> {
+        let of_keeper = |channel: &ChannelId, change, by: &Arc<str>| {
+            InForceChange::Setting(OrderedChange {
+                scope: SettingScope::Channel(channel.clone()),
+                change,
+                role: SettingRole::Keeper,
+                by: by.clone(),
+                at: now,
+            })
+        };
+        match self {
+            Order::Signed { order, .. } => order.changes_in_force(now),
+            Order::ChangeSetting { scope, change, role, by, at, .. } => {
+                let (scope, change, by) = (scope.clone(), change.clone(), by.clone());
+                let change = OrderedChange { scope, change, role: *role, by, at: *at };
+                vec![InForceChange::Setting(change)]
+            }
+            Order::Mode { channel, mode, .. } => {
+                let change = SettingChange::Clear(SettingKind::MinConfidence);
+                let mode = InForceChange::Mode { channel: channel.clone(), mode: *mode };
+                vec![of_keeper(channel, change, &"".into()), mode]
+            }
+            Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } => {
+                let change = SettingChange::Set(PlaceSetting::MinConfidence(*least));
+                let mode = Some(Mode::Companion);
+                let mode = InForceChange::Mode { channel: channel.clone(), mode };
+                vec![of_keeper(channel, change, by), mode]
+            }
+            Order::OptOut { user, .. } => vec![InForceChange::OptOut(user.clone())],
+            Order::OptIn { user, .. } => vec![InForceChange::OptIn(user.clone())],
+            Order::Forget { user, .. } => vec![InForceChange::Forget(user.clone())],
+            Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
+            | Order::Redact { .. }
+            | Order::Reset { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::DecideProposal { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
+            | Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. }
+            | Order::MarkDecision { .. }
+            | Order::TakeConsentStep { .. }
+            | Order::NotePrivateRead(_)
+            | Order::NoteStop { .. }
+            | Order::NoteModelChoice { .. } => Vec::new(),
+        }
+    }
+
     /// The change of ordered settings that this order makes at `now`, if any.
     pub fn setting_change(&self, now: Timestamp) -> Option<OrderedChange> {
-        let of_keeper = |channel: &ChannelId, change, by: &Arc<str>| OrderedChange {
-            scope: SettingScope::Channel(channel.clone()),
-            change,
-            role: SettingRole::Keeper,
-            by: by.clone(),
-            at: now,
-        };
-        let (order, _) = self.unsigned();
-        if let Order::ChangeSetting { scope, change, role, by, at, .. } = order {
-            let (scope, change, by) = (scope.clone(), change.clone(), by.clone());
-            return Some(OrderedChange { scope, change, role: *role, by, at: *at });
-        }
-        if let Order::Mode { channel, .. } = order {
-            let change = SettingChange::Clear(SettingKind::MinConfidence);
-            return Some(of_keeper(channel, change, &"".into()));
-        }
-        if let Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } = order
-        {
-            let change = SettingChange::Set(PlaceSetting::MinConfidence(*least));
-            return Some(of_keeper(channel, change, by));
-        }
-        None
+        self.changes_in_force(now).into_iter().find_map(|change| match change {
+            InForceChange::Setting(change) => Some(change),
+            InForceChange::Mode { .. }
+            | InForceChange::OptOut(_)
+            | InForceChange::OptIn(_)
+            | InForceChange::Forget(_) => None,
+        })
     }
 
     /// What it may do to what is stored already.
@@ -371,6 +416,21 @@ impl Order {
             Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,
         }
     }
+}
+
+/// A change of the orders in force.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InForceChange {
+    Setting(OrderedChange),
+    /// The mode of a channel; without one, the configured one applies again.
+    Mode {
+        channel: ChannelId,
+        mode: Option<Mode>,
+    },
+    OptOut(UserId),
+    OptIn(UserId),
+    /// A user's settings stay in force, without their name.
+    Forget(UserId),
 }
 
 /// What an order may do to what is stored already.

@@ -1,6 +1,7 @@
 //! The journal of orders: who ordered what, where, and when. It contains no chat text. Marks and changes of memories
 //! have their own journals.
 
+use aizuchi_model::named_enum;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
@@ -12,7 +13,6 @@ use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::SettingChange;
 use aizuchi_model::standing_order::DraftTarget;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use crate::order::Order;
 
@@ -48,48 +48,37 @@ pub struct OrderRecord {
     pub decision: Option<DecisionId>,
 }
 
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum OrderKind {
-    Mute,
-    Unmute,
-    Mode,
-    OptOut,
-    OptIn,
-    /// A conversation was reset.
-    Reset,
-    /// A user was forgotten.
-    Forget,
-    RetryDeadLetter,
-    DropDeadLetter,
-    /// The learned gate was reset and learns from scratch.
-    ForgetMoments,
-    ChooseModel,
-    /// The journal records the number of a changed or dropped order, and no text.
-    GiveStandingOrder,
-    ChangeStandingOrder,
-    DropStandingOrder,
-    /// A decision about a call of a tool that may write. The journal records the tool's name, but not its arguments.
-    AllowCall,
-    RefuseCall,
-    /// The number is that of the draft; for a draft of a new order, the journal records the channel.
-    DraftStandingOrder,
-    KeepStandingOrder,
-    DropOrderDraft,
-    /// A change for a workspace, a channel or a thread. The journal records the setting and its value; no value means
-    /// that it was cleared, and no setting that all were.
-    ChangeSetting,
+named_enum! {
+    pub enum OrderKind {
+        Mute,
+        Unmute,
+        Mode,
+        OptOut,
+        OptIn,
+        /// A conversation was reset.
+        Reset,
+        /// A user was forgotten.
+        Forget,
+        RetryDeadLetter,
+        DropDeadLetter,
+        /// The learned gate was reset and learns from scratch.
+        ForgetMoments,
+        ChooseModel,
+        /// The journal records the number of a changed or dropped order, and no text.
+        GiveStandingOrder,
+        ChangeStandingOrder,
+        DropStandingOrder,
+        /// A decision about a call of a tool that may write. The journal records the tool's name, but not its arguments.
+        AllowCall,
+        RefuseCall,
+        /// The number is that of the draft; for a draft of a new order, the journal records the channel.
+        DraftStandingOrder,
+        KeepStandingOrder,
+        DropOrderDraft,
+        /// A change for a workspace, a channel or a thread. The journal records the setting and its value; no value means
+        /// that it was cleared, and no setting that all were.
+        ChangeSetting,
+    }
 }
 
 /// Selects the newest orders before a given one, of one workspace or of all.
@@ -98,12 +87,6 @@ pub struct OrderJournalQuery {
     pub workspace: Option<WorkspaceId>,
     pub before: Option<i64>,
     pub limit: usize,
-}
-
-impl OrderKind {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl OrderRecord {

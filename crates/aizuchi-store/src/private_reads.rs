@@ -1,11 +1,10 @@
 //! The log of who has read messages of private channels on the console.
 
+use aizuchi_model::named_enum;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use jiff::Timestamp;
-use serde::Deserialize;
-use strum::IntoStaticStr;
 
 /// A read of text in a private channel or a direct message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,22 +16,15 @@ pub struct PrivateRead {
     pub what: PrivateText,
 }
 
-/// The kind of text that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum PrivateText {
-    Messages,
-    Decisions,
-    DeadLetters,
-    Proposals,
-    Calls,
-    Memories,
-}
-
-impl PrivateText {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// The kind of text that was read.
+    pub enum PrivateText {
+        Messages,
+        Decisions,
+        DeadLetters,
+        Proposals,
+        Calls,
+        Memories,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store in memory that keeps the same promises while the process lives, for replay and tests of the message flow. It
-//! keeps only what these need. It has no memories, memos, standing orders, proposals and files: it returns none, and
-//! refuses what would write one. It neither forgets users nor erases old data.
+//! keeps only what these need. Memories, memos and memory jobs are empty, a proposal is dropped once it is made, and
+//! what else has no place here is refused ([`StoreError::unkept`]). It neither forgets users nor erases old data.
 
 mod records;
 mod pending_states;
@@ -30,10 +30,12 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::{Context, ContextWindow};
 use aizuchi_model::decision::{Decision, DecisionId};
+use aizuchi_model::flow::memory_job::MemoryJob;
 use aizuchi_model::flow::outbox::OutboxItemId;
 use aizuchi_model::flow::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use aizuchi_model::flow::{Claim, DeadLetter, Outcome};
-use aizuchi_model::memory::Lineage;
+use aizuchi_model::memo::Memo;
+use aizuchi_model::memory::{Lineage, Memory, MemoryId};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -51,7 +53,7 @@ use crate::volatile::search_index::SearchIndex;
 use crate::volatile::spending::{SpendingBucket, SpendingSum};
 use crate::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
-/// What is told of all that passes through the store.
+/// What is told when a step is claimed, read for and completed.
 pub type Observer = Box<dyn Fn(Observed<'_>) + Send + Sync>;
 
 pub struct VolatileStore {
@@ -278,6 +280,31 @@ impl Store for VolatileStore {
             true => self.erase(|state| state.apply_order(order, now)),
             false => self.write(|state| state.apply_order(order, now)),
         }
+    }
+
+    async fn memories(&self, _workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn memos(
+        &self,
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn claim_memory_jobs(
+        &self,
+        _now: Timestamp,
+        _lease: SignedDuration,
+        _most: usize,
+    ) -> Result<Vec<MemoryJob>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     async fn has_heard(

@@ -2,9 +2,9 @@
 //! of a note is not stored.
 
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::named_enum;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 
 use crate::StoreError;
 
@@ -20,23 +20,16 @@ pub struct NoteKey {
     pub week: i64,
 }
 
-/// The state of a note.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum NoteState {
-    /// The note may have been sent.
-    Sending,
-    Sent,
-    /// There was nothing left to report.
-    Nothing,
-    /// The platform refuses it permanently.
-    Refused,
-}
-
-impl NoteState {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// The state of a note.
+    pub enum NoteState {
+        /// The note may have been sent.
+        Sending,
+        Sent,
+        /// There was nothing left to report.
+        Nothing,
+        /// The platform refuses it permanently.
+        Refused,
     }
 }
 

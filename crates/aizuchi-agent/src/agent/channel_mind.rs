@@ -9,9 +9,9 @@ use aizuchi_model::context::Context;
 use aizuchi_model::memory::MemoryKey;
 use aizuchi_model::rules::{ChannelRules, ModelRules};
 
-use crate::agent::{Agent, Mind};
+use crate::agent::{Mind, Worker};
 
-impl Agent {
+impl Worker<'_> {
     pub(super) fn judge_mind(&self, context: &Context) -> Mind {
         self.own_model(&self.minds.judgment, self.models_for(context).judgment)
     }
@@ -27,13 +27,13 @@ impl Agent {
     /// Selects the model for a memory: a channel's memories are folded by its own model, and those of a thread by the
     /// thread's. A memory of several channels is folded by their workspace's model.
     pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
-        let models = self.rulebook().models_in(&key.workspace, Some(&rules.models));
+        let models = self.rulebook.models_in(&key.workspace, Some(&rules.models));
         self.own_model(&self.minds.memory, models.memory)
     }
 
     fn models_for(&self, context: &Context) -> ModelRules {
-        let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let rulebook = &self.rulebook;
+        let rules = self.gate_input(context).rules;
         rulebook.models_in(&context.conversation.workspace, Some(&rules.models))
     }
 

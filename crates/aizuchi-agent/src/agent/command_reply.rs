@@ -21,7 +21,7 @@ use aizuchi_model::texts;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum number of a user's commands that are answered at once: the newest, without duplicates. All were carried
 /// out.
@@ -33,7 +33,7 @@ pub(super) struct ReplyAudience {
     pub(super) is_public: bool,
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Replies to all pending commands of the user who gave the first one. Other users' commands come next. Only the
     /// first standing order draft among them is tried: a trial takes time, and the step has time for only one.
     pub(super) async fn reply_to_commands(
@@ -127,8 +127,7 @@ impl Agent {
     /// Announces in the channel that the bot has joined. Unlike other command replies it is public, so the gates may
     /// stop it.
     fn announce_join(&self, context: &Context) -> Result<StepResult, StepError> {
-        let text =
-            self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
+        let text = self.command_answers.join_notice(self.gate_input(context).mode());
         let why = texts::replies::joined(self.persona.language);
         let audience = ReplyAudience { user: None, is_public: true };
         self.draft_command_reply(context, vec![text], vec![Owed::Join], why, audience)

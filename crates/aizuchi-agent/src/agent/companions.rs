@@ -13,13 +13,12 @@ use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::{self, Name};
 use jiff::SignedDuration;
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 
-impl Agent {
+impl Worker<'_> {
     /// Returns the other companions of a context's channel that the settings name.
     pub(super) fn companions_in(&self, context: &Context) -> BTreeSet<UserId> {
-        let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let rules = self.gate_input(context).rules;
         let mut companions: BTreeSet<UserId> = rules.companions.iter().flatten().cloned().collect();
         if let Some(own) = self.own_user(context) {
             companions.remove(&own);
@@ -31,8 +30,7 @@ impl Agent {
     /// human, not on the message that the persona speaks about, because companions may want to speak about different
     /// messages at the same time.
     pub(super) fn companion_wait(&self, context: &Context) -> SignedDuration {
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         // The user who approves the proposal sees what was said in the meantime.
         if context.companions.is_empty() || gate_input.mode() == Mode::Propose {
             return SignedDuration::ZERO;
@@ -53,8 +51,7 @@ impl Agent {
         context: &Context,
         about: &MessageId,
     ) -> Option<StepResult> {
-        let rulebook = self.rulebook();
-        let gate = self.gate_input(context, &rulebook).check_other_bots(about)?;
+        let gate = self.gate_input(context).check_other_bots(about)?;
         let language = self.persona.language;
         let why = match context.companion_since(about) {
             Some(message) => {

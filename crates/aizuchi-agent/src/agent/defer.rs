@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::warn;
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 
 /// The first and the later intervals after which a deferred step checks again.
 const FIRST_RECHECK: SignedDuration = SignedDuration::from_secs(1);
@@ -77,7 +77,7 @@ fn work(claim: &Claim) -> (DecisionId, u64) {
     (claim.decision, claim.generation)
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Returns the result for a step that must not be handled now: it waits for its platform or for the backfill, or it
     /// has waited so long that an unsolicited post would be stale.
     pub(super) async fn deferral(&self, claim: &Claim) -> Option<StepResult> {

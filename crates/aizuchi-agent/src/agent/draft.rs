@@ -17,12 +17,12 @@ use aizuchi_structure::cues::Cues;
 use aizuchi_structure::request::{leads_up_to, points_back};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 
 /// A message longer before or after a request than this does not belong to it.
 const LONGEST_LEAD: SignedDuration = SignedDuration::from_mins(2);
 
-impl Agent {
+impl Worker<'_> {
     /// Drafts an apology. Its ledger row names the problem with the model, if that is known.
     pub(super) fn apologize_for(
         &self,
@@ -70,8 +70,7 @@ impl Agent {
     /// answers.
     pub(super) fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
         let [message] = context.messages_to_answer()[..] else { return None };
-        let rulebook = self.rulebook();
-        let reactions = &self.gate_input(context, &rulebook).rules.reactions;
+        let reactions = &self.gate_input(context).rules.reactions;
         let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();
         Some(DraftContent::Reaction { emoji, on: message.id.clone() })
     }

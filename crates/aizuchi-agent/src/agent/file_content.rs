@@ -9,12 +9,12 @@ use tracing::debug;
 
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum length of a kept excerpt, in characters.
 pub(super) const MAX_EXCERPT_CHARS: usize = 3_000;
 
-impl Agent {
+impl Worker<'_> {
     /// Fetches the content of a file. Returns `None` if it is not available now.
     pub(super) async fn fetch_file(
         &self,

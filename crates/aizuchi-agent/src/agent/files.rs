@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
 use crate::agent::reserve::Calls;
 use crate::agent::transcribe::has_paid;
-use crate::agent::{Agent, Mind, Minds, StepError};
+use crate::agent::{Mind, Minds, StepError, Worker};
 use crate::web_access::charset;
 
 /// How many of the target's newest messages are checked for files, besides those that are answered.
@@ -65,7 +65,7 @@ impl Default for FileSettings {
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Reads the files that a reply may be about, and adds their contents to the context and to `read`. Files that
     /// cannot be read now stay unread, since the reply can do without them.
     pub(super) async fn read_files(
@@ -129,7 +129,7 @@ impl Agent {
             may_go_to(transcription.as_ref(), transcribes_private, context, message)
         };
         // The answer itself needs calls, too.
-        let spare_calls = self.rulebook().calls_per_decision.map(|most| most / 4);
+        let spare_calls = self.rulebook.calls_per_decision.map(|most| most / 4);
         let spare_calls = spare_calls.and_then(|calls| usize::try_from(calls).ok());
         let mut spare_calls = spare_calls.unwrap_or(usize::MAX);
         let target = context.target_messages();

@@ -13,14 +13,14 @@ use aizuchi_model::texts;
 use serde_json::Value;
 
 use crate::agent::tools::external::{quoted_answer, urls_asked_for};
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 use crate::external_tools::ExternalAnswer;
 
 /// The ended calls that a reply has to report.
 #[derive(Default)]
 pub(super) struct EndedCalls(Vec<Consent>);
 
-impl Agent {
+impl Worker<'_> {
     /// Returns the ended calls that have not been reported to the users who are owed an answer.
     pub(super) async fn ended_calls(&self, context: &Context) -> Result<EndedCalls, StepError> {
         let mut ended = self.command_answers.archive.unsettled_consents().await?;

@@ -26,7 +26,7 @@ use crate::agent::follow_up::EndedCalls;
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum number of rounds of tool calls before a model has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
@@ -57,12 +57,12 @@ pub(super) struct GeneratedReply {
     pub(super) wanted_calls: Vec<NewConsent>,
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Finds relevant old messages in every channel that is visible from here.
     pub(super) async fn recall(&self, context: &Context) -> Vec<RecalledMessage> {
         let limit = self.settings.recall_limit;
         let messages = context.messages_to_answer();
-        let memory = self.gate_input(context, &self.rulebook()).rules.memory;
+        let memory = self.gate_input(context).rules.memory;
         if limit == 0 || messages.is_empty() || memory == MemoryRule::Off {
             return Vec::new();
         }
@@ -84,7 +84,7 @@ impl Agent {
                 Vec::new()
             }
         };
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         let name = content_words(&self.persona.name);
         let subject: BTreeSet<String> =
             content_words(&query.text).difference(&name).cloned().collect();
@@ -105,8 +105,7 @@ impl Agent {
     /// Returns the URLs that a reply may show as links before it has used any tool.
     pub(super) fn known_urls(&self, context: &Context) -> KnownUrls {
         let mut known = KnownUrls::in_context(context);
-        let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let rules = self.gate_input(context).rules;
         known.add(&self.persona_in(&self.minds.response, rules).system_prompt);
         known.allow_hosts(&self.settings.link_hosts);
         known
@@ -122,8 +121,7 @@ impl Agent {
         let language = mind.persona.language;
         let toolbox = self.toolbox(context, language, self.now(), decision).await?;
         let mut options = self.prompt_options(mind);
-        let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let rules = self.gate_input(context).rules;
         options.has_web = self.may_use_web(rules);
         options.judge_options.reactions = rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();

@@ -32,12 +32,12 @@ use tracing::debug;
 
 use crate::agent::judge::parse::{ReadJudgment, read_judgment};
 use crate::agent::reserve::{Calls, sole_author};
-use crate::agent::{Agent, StateCall, StepError, StepTrace, place_of};
+use crate::agent::{StateCall, StepError, StepTrace, Worker, place_of};
 use crate::inbox::calling::is_named;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
-impl Agent {
+impl Worker<'_> {
     pub(super) async fn judge(
         &self,
         claim: &Claim,
@@ -54,8 +54,7 @@ impl Agent {
             let why = texts::judging::message_deleted(self.persona.language);
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(&context, &rulebook);
+        let gate_input = self.gate_input(&context);
         let (mode, rules) = (gate_input.mode(), gate_input.rules);
         // A second look asks the judge whether anyone still waits, and what names the persona may be put to it, so the
         // NothingOpen gate is skipped.
@@ -123,8 +122,7 @@ impl Agent {
         conversation: &ConversationId,
     ) -> Result<(Arc<Context>, PromptOptions), StepError> {
         let mut context = self.load_context(conversation).await?;
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(&context, &rulebook);
+        let gate_input = self.gate_input(&context);
         let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
         let reactions = gate_input.rules.reactions.clone();
         let mut options = self.prompt_options(&self.judge_mind(&context));
@@ -246,8 +244,7 @@ impl Agent {
         if let Some(due) = self.second_look_due(claim, &judgment, silence, context) {
             return Ok(StepResult::LookAgain { due });
         }
-        let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let rules = self.gate_input(context).rules;
         let least = self.welcome_threshold(context, rules);
         let why = silence_reason(silence, &judgment, rules, least, self.persona.language);
         let why = self.with_source(why, silence, context);
@@ -269,7 +266,7 @@ impl Agent {
         if silence != SilenceReason::LowConfidence {
             return why;
         }
-        let (rulebook, language) = (self.rulebook(), self.persona.language);
+        let (rulebook, language) = (&self.rulebook, self.persona.language);
         let source = rulebook.source_in(&place_of(context), SettingKind::MinConfidence);
         match source {
             SettingSource::Ordered(_) => {
@@ -290,7 +287,7 @@ impl Agent {
         silence: SilenceReason,
         context: &Context,
     ) -> Option<Timestamp> {
-        let is_facilitator = self.gate_input(context, &self.rulebook()).mode() == Mode::Facilitator;
+        let is_facilitator = self.gate_input(context).mode() == Mode::Facilitator;
         if claim.second_looks > 0 || is_facilitator {
             return None;
         }
@@ -353,7 +350,7 @@ impl Agent {
         calls: &mut Calls<'_>,
     ) -> Result<Judgment, StepError> {
         let mind = &self.judge_mind(context);
-        let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
+        let persona = self.persona_in(mind, self.gate_input(context).rules);
         let mut prompt = self.prompt_builder.read().judge(&persona, context, options);
         let mut problem = String::new();
         for _ in 0..2 {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, info_span};
 
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, Attempts, Mind, StepError};
+use crate::agent::{Attempts, Mind, StepError, Worker};
 
 /// The recorded error of a request that was dropped before it ended.
 const ABANDONED: &str = "the call was given up";
@@ -22,7 +22,7 @@ const ABANDONED: &str = "the call was given up";
 /// A request that was sent. If it is dropped before it ends, because its step was dropped, it is recorded anyway: the
 /// provider may charge for it.
 struct RequestInFlight<'a> {
-    agent: &'a Agent,
+    worker: &'a Worker<'a>,
     attempts: &'a mut Attempts,
     /// The record for a request that is dropped. `None` once the request has ended.
     unfinished: Option<Attempt>,
@@ -31,20 +31,20 @@ struct RequestInFlight<'a> {
 impl RequestInFlight<'_> {
     fn finish(mut self, attempt: Attempt) {
         self.unfinished = None;
-        self.agent.record_attempt(attempt, self.attempts);
+        self.worker.record_attempt(attempt, self.attempts);
     }
 }
 
 impl Drop for RequestInFlight<'_> {
     fn drop(&mut self) {
         if let Some(attempt) = self.unfinished.take() {
-            let latency = self.agent.now().duration_since(attempt.at);
-            self.agent.record_attempt(Attempt { latency, ..attempt }, self.attempts);
+            let latency = self.worker.now().duration_since(attempt.at);
+            self.worker.record_attempt(Attempt { latency, ..attempt }, self.attempts);
         }
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     pub(super) async fn call_model(
         &self,
         mind: &Mind,
@@ -93,7 +93,7 @@ impl Agent {
         let began = self.now();
         let unfinished = self.unfinished_attempt(llm, prompt, began);
         let in_flight = RequestInFlight {
-            agent: self,
+            worker: self,
             attempts: &mut *calls.attempts,
             unfinished: Some(unfinished.clone()),
         };

@@ -20,7 +20,7 @@ use aizuchi_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
-use crate::agent::{Agent, StepError, StepTrace, capped_retry_after};
+use crate::agent::{StepError, StepTrace, Worker, capped_retry_after};
 
 /// The maximum number of attempts to post while the platform is busy, for an owed answer and for an unsolicited post.
 const MAX_OWED_POSTS: u32 = 10;
@@ -35,7 +35,7 @@ const MAX_SUSPENSION: SignedDuration = SignedDuration::from_secs(10);
 const MAX_OWED_LOOKUPS: u32 = 90;
 const MAX_UNSOLICITED_LOOKUPS: u32 = 30;
 
-impl Agent {
+impl Worker<'_> {
     pub(super) async fn post(
         &self,
         claim: &Claim,
@@ -246,8 +246,7 @@ impl Agent {
         item: &OutboxItem,
         context: &Context,
     ) -> Option<StepResult> {
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         let metadata = &item.metadata;
         if metadata.only_for.is_some() {
             let is_open =

@@ -7,7 +7,7 @@ use aizuchi_model::chat::ConversationId;
 use aizuchi_model::memory::{MemoryKey, MemoryScope, MemoryTerm};
 
 use crate::agent::speaker::Words;
-use crate::agent::{Agent, StepError};
+use crate::agent::{Agent, StepError, Worker};
 
 impl Agent {
     /// Returns the prompts about a conversation: several if there is too much to remember at once, and none if there is
@@ -18,7 +18,8 @@ impl Agent {
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
         let words = if verb == PromptVerb::Reply { Words::Owed } else { Words::Unasked };
-        let speaker = self.speaker(conversation, words).await?;
+        let worker = self.worker();
+        let speaker = worker.speaker(conversation, words).await?;
         speaker.build_preview(verb, conversation).await.map_err(|error| match error {
             StepError::Superseded => anyhow::anyhow!("people moved on"),
             StepError::AwaitingBudget { .. } | StepError::OverBudget(_) => {
@@ -29,7 +30,9 @@ impl Agent {
             }
         })
     }
+}
 
+impl Worker<'_> {
     async fn build_preview(
         &self,
         verb: PromptVerb,
@@ -42,15 +45,13 @@ impl Agent {
         Ok(vec![match verb {
             PromptVerb::Judge => {
                 let (context, options) = self.load_judge_context(conversation).await?;
-                let rulebook = self.rulebook();
-                let rules = self.gate_input(&context, &rulebook).rules;
+                let rules = self.gate_input(&context).rules;
                 let persona = self.persona_in(&minds.judgment, rules);
                 self.prompt_builder.read().judge(&persona, &context, &options)
             }
             PromptVerb::State => {
                 let (context, _) = self.load_judge_context(conversation).await?;
-                let rulebook = self.rulebook();
-                let rules = self.gate_input(&context, &rulebook).rules;
+                let rules = self.gate_input(&context).rules;
                 let persona = self.persona_in(&minds.state, rules);
                 let options = self.prompt_options(&self.state_mind(&context));
                 self.prompt_builder.read().state(&persona, &context, &options)

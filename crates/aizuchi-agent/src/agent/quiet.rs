@@ -19,12 +19,12 @@ use aizuchi_store::order::Order;
 
 use crate::agent::command_reply::ReplyAudience;
 use crate::agent::pace::PacedNotice;
-use crate::agent::{Agent, StepError, place_of};
+use crate::agent::{StepError, Worker, place_of};
 
 /// The reaction on a message that mentions the muted persona, where a platform cannot tell its author alone.
 const MUTED: &str = "🔇";
 
-impl Agent {
+impl Worker<'_> {
     /// Settles owed messages that a gate silences. If the persona is muted, the first author who may not know it is told.
     pub(super) async fn silence_or_tell(
         &self,
@@ -71,13 +71,13 @@ impl Agent {
     ) -> Result<Option<(StepResult, QuietOrder)>, StepError> {
         let Some(message) = sole_asker(context) else { return Ok(None) };
         let request = self.request_by(context, message, command).await?;
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         let bar = |_: &_| rulebook.rules_in(&place_of(context)).min_confidence;
         let written = Some(WrittenSetting::quieter(""));
         let order = match request.to_order(&self.settings.zone) {
             Some(order) => Some(order),
             None => {
-                settings::to_order(&request, written, &rulebook, |_| None, bar).ok().map(|it| it.1)
+                settings::to_order(&request, written, rulebook, |_| None, bar).ok().map(|it| it.1)
             }
         };
         let quiet = if let Some(Order::Mute { until, by, .. }) = order {

@@ -10,10 +10,10 @@ use tracing::debug;
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, shorten};
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 use crate::documents::{DocumentError, DocumentText, is_pdf};
 
-impl Agent {
+impl Worker<'_> {
     /// Whether a PDF reader is available and the attachment is a PDF within the size limit.
     pub(super) fn may_read_pdf(&self, attachment: &Attachment) -> bool {
         let max_bytes = self.settings.files.max_pdf_bytes as u64;

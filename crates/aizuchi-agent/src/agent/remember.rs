@@ -29,7 +29,7 @@ use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
 use crate::agent::remember::parts::PartSize;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
+use crate::agent::{Agent, Attempts, StepError, Worker, capped_retry_after};
 
 /// How much is remembered, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,8 @@ const MAX_FOLD_DEPTH: usize = 4;
 impl Agent {
     /// Runs a memory job and returns its outcome. The model calls are recorded in `attempts`.
     pub async fn remember(&self, job: &MemoryJob, attempts: &mut Attempts) -> MemoryJobOutcome {
-        match self.memory_speaker(&job.key).await {
+        let worker = self.worker();
+        match worker.memory_speaker(&job.key).await {
             Ok(speaker) => speaker.remember_as_speaker(job, attempts).await,
             Err(error) => {
                 warn!(error = %error, "the language of a memory cannot be found; retrying later");
@@ -77,6 +78,20 @@ impl Agent {
         }
     }
 
+    /// Returns the outcome of a job that did not complete.
+    pub fn retry_memory_later(&self) -> MemoryJobOutcome {
+        let settings = &self.settings.memory;
+        let next_due = self.clock.now() + settings.interval;
+        MemoryJobOutcome {
+            attempts: Vec::new(),
+            result: MemoryJobResult::Retry(RetryTiming::NextInterval),
+            next_due,
+            versions_kept: settings.kept_versions,
+        }
+    }
+}
+
+impl Worker<'_> {
     async fn remember_as_speaker(
         &self,
         job: &MemoryJob,
@@ -124,23 +139,11 @@ impl Agent {
         }
     }
 
-    /// Returns the outcome of a job that did not complete.
-    pub fn retry_memory_later(&self) -> MemoryJobOutcome {
-        let settings = &self.settings.memory;
-        let next_due = self.now() + settings.interval;
-        MemoryJobOutcome {
-            attempts: Vec::new(),
-            result: MemoryJobResult::Retry(RetryTiming::NextInterval),
-            next_due,
-            versions_kept: settings.kept_versions,
-        }
-    }
-
     /// Returns the owner of a memory job's calls. A memory of the whole workspace is not charged to a channel.
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
-        let rulebook = self.rulebook();
-        let rules = channel.map(|_| memory_rules(&rulebook, &job.key, gathered));
+        let rulebook = &self.rulebook;
+        let rules = channel.map(|_| memory_rules(rulebook, &job.key, gathered));
         CallOwner {
             token: job.token,
             workspace: job.key.workspace.clone(),
@@ -268,8 +271,8 @@ impl Agent {
             kept: kept.clone(),
             seen_revision: gathered.seen_revision,
         });
-        let rulebook = self.rulebook();
-        let rules = memory_rules(&rulebook, key, gathered);
+        let rulebook = &self.rulebook;
+        let rules = memory_rules(rulebook, key, gathered);
         let mind = self.memory_mind(key, rules);
         let persona = self.persona_in(&mind, rules);
         (self.prompt_builder.read().remember(&persona, &input, &self.prompt_options(&mind)), input)
@@ -282,7 +285,7 @@ impl Agent {
         sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
-        let mind = &self.memory_mind(key, memory_rules(&self.rulebook(), key, known.0));
+        let mind = &self.memory_mind(key, memory_rules(&self.rulebook, key, known.0));
         let (mut prompt, input) = self.memory_prompt(key, known, sources);
         let mut problem = String::new();
         for is_last in [false, true] {

@@ -24,14 +24,14 @@ use crate::agent::follow_up::EndedCalls;
 use crate::agent::generate::Generated;
 use crate::agent::pace::PacedNotice;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError, StepTrace};
+use crate::agent::{StepError, StepTrace, Worker};
 
 /// How often an owed answer is redrafted because one of its source messages changed.
 const MAX_REDRAFTS: u32 = 3;
 /// A message that was edited this often is left out of a redraft, so that its edits do not keep others waiting.
 const MANY_EDITS: u32 = 3;
 
-impl Agent {
+impl Worker<'_> {
     pub(super) async fn reply(
         &self,
         claim: &Claim,
@@ -206,8 +206,7 @@ impl Agent {
 
     /// Checks the gates again: what was allowed at the judgment may no longer be.
     fn check_gates(&self, claim: &Claim, context: &Context) -> (Mode, GateResult) {
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         let gate_result = match claim.is_owed {
             true => gate_input.check_before_answering(),
             false => gate_input.check_before_posting(),
@@ -238,7 +237,7 @@ impl Agent {
             return Ok(self.silence_owed(gate, Some(limit), ended, context));
         }
         let language = self.persona.language;
-        let most = self.rulebook().answers_per_hour;
+        let most = self.rulebook.answers_per_hour;
         let text = match (limit, most) {
             (Limit::AnswersPerPersonPerHour, Some(most)) => {
                 texts::replies::over_answers(language, most)
@@ -303,10 +302,8 @@ impl Agent {
     /// Removes messages of users over their hourly answer limit from this reply. They are settled together with it and
     /// get no answer of their own. Messages that wait for the result of an allowed call are kept.
     fn drop_rate_limited(&self, context: &mut Context, ended: &EndedCalls) -> Vec<Owed> {
-        let rulebook = self.rulebook();
         let is_over_limit = |owed: &Owed| {
-            !ended.has_call_for(owed)
-                && self.gate_input(context, &rulebook).has_reached_answer_limit(owed)
+            !ended.has_call_for(owed) && self.gate_input(context).has_reached_answer_limit(owed)
         };
         let (settled, owed): (Vec<Owed>, Vec<Owed>) =
             context.owed.iter().cloned().partition(is_over_limit);

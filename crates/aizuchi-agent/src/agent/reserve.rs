@@ -16,7 +16,7 @@ use aizuchi_model::rules::{BudgetLimits, ChannelRules};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Attempts, StepError};
+use crate::agent::{Attempts, StepError, Worker};
 
 /// The total time that a claim which has already made a call waits for calls in flight.
 const BUDGET_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
@@ -41,12 +41,12 @@ impl<'a> Calls<'a> {
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Returns the owner of a step's model calls.
     pub(super) fn call_owner(&self, claim: &Claim, context: &Context) -> CallOwner {
         let conversation = claim.work.conversation();
         let is_unsolicited = !claim.is_owed;
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         CallOwner {
             token: claim.token,
             workspace: conversation.workspace.clone(),
@@ -58,14 +58,14 @@ impl Agent {
             limits: CallLimits {
                 // Unsolicited calls stop earlier, which leaves the rest of the budget to mentions.
                 share: if is_unsolicited { rulebook.soft_share } else { 1.0 },
-                ..self.call_limits(Some(self.gate_input(context, &rulebook).rules))
+                ..self.call_limits(Some(self.gate_input(context).rules))
             },
         }
     }
 
     /// Returns the limits of a call for a channel with these rules, or for the whole workspace.
     pub(super) fn call_limits(&self, rules: Option<&ChannelRules>) -> CallLimits {
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         CallLimits {
             workspace: rulebook.workspace_limits,
             channel: rules.map_or(BudgetLimits::default(), |rules| rules.budget_limits),

@@ -12,12 +12,11 @@ use aizuchi_model::chat::local;
 use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::memory::{MemoryKey, MemoryScope};
 use aizuchi_model::persona::{Language, Persona};
-use aizuchi_model::rules::Rulebook;
 use aizuchi_store::StoreError;
 use aizuchi_store::spoken_language::SpokenLanguage;
 
 use crate::agent::state::StateCache;
-use crate::agent::{Agent, Mind, Minds};
+use crate::agent::{Agent, Mind, Minds, Worker};
 
 /// Whether words answer a message that addresses the persona.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,32 +25,30 @@ pub(super) enum Words {
     Unasked,
 }
 
-impl Agent {
-    /// Returns the agent for the language of a conversation, or of the message that is owed an answer there.
+impl Worker<'_> {
+    /// Returns the worker for the language of a conversation, or of the message that is owed an answer there.
     pub(super) async fn speaker(
         &self,
         conversation: &ConversationId,
         words: Words,
-    ) -> Result<&Agent, StoreError> {
+    ) -> Result<Worker<'_>, StoreError> {
         let is_demo = conversation.workspace == local::workspace_id()
             && conversation.channel == local::demo_channel_id();
         if let Some(demo) = self.demo.as_deref().filter(|_| is_demo) {
-            return Ok(demo);
+            return Ok(self.with_agent(demo));
         }
-        let rulebook = self.rulebook();
-        let spoken = self.spoken_language(&rulebook);
+        let spoken = self.spoken_language();
         Ok(self.speaking(match words {
             Words::Owed => spoken.of_owed_answer(conversation).await?,
             Words::Unasked => spoken.of(conversation).await?,
         }))
     }
 
-    /// Returns the agent for the language of what is remembered.
-    pub(super) async fn memory_speaker(&self, key: &MemoryKey) -> Result<&Agent, StoreError> {
+    /// Returns the worker for the language of what is remembered.
+    pub(super) async fn memory_speaker(&self, key: &MemoryKey) -> Result<Worker<'_>, StoreError> {
         let (channel, thread) = match &key.scope {
             MemoryScope::Workspace => {
-                let rulebook = self.rulebook();
-                let spoken = self.spoken_language(&rulebook);
+                let spoken = self.spoken_language();
                 return Ok(self.speaking(spoken.of_workspace(&key.workspace).await?));
             }
             MemoryScope::Channel(channel) => (channel.clone(), None),
@@ -61,16 +58,23 @@ impl Agent {
         self.speaker(&conversation, Words::Unasked).await
     }
 
-    fn spoken_language<'a>(&'a self, rulebook: &'a Rulebook) -> SpokenLanguage<'a> {
+    fn spoken_language(&self) -> SpokenLanguage<'_> {
         let archive = &*self.command_answers.archive;
-        SpokenLanguage { archive, rulebook, own: self.persona.language }
+        SpokenLanguage { archive, rulebook: &self.rulebook, own: self.persona.language }
     }
 
-    fn speaking(&self, language: Language) -> &Agent {
+    fn speaking(&self, language: Language) -> Worker<'_> {
         let translation = self.translation.as_deref();
-        translation.filter(|agent| agent.persona.language == language).unwrap_or(self)
+        let speaks = |agent: &&Agent| agent.persona.language == language;
+        self.with_agent(translation.filter(speaks).unwrap_or(self.agent))
     }
 
+    fn with_agent<'b>(&'b self, agent: &'b Agent) -> Worker<'b> {
+        Worker { agent, rulebook: self.rulebook.clone() }
+    }
+}
+
+impl Agent {
     /// Returns a copy of this agent for another language.
     pub fn in_language(&self, language: Language, prompts: PromptBuilder) -> Self {
         let translate = |persona: &Persona| Arc::new(Persona { language, ..persona.clone() });

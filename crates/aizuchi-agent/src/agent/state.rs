@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tracing::error;
 
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum number of conversations whose state is cached.
 const MAX_CACHED: usize = 1024;
@@ -38,7 +38,7 @@ impl StateCache {
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Names the state. An empty conversation is `active` without a call. If the call fails, the
     /// state is `active` too, and the judge decides.
     pub(super) async fn classify_state(
@@ -53,7 +53,7 @@ impl Agent {
             return Ok(state);
         }
         let mind = &self.state_mind(context);
-        let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
+        let persona = self.persona_in(mind, self.gate_input(context).rules);
         let options = self.prompt_options(mind);
         let prompt = self.prompt_builder.read().state(&persona, context, &options);
         let answer = match self.call_model(mind, &prompt, calls).await {

@@ -9,12 +9,12 @@ use aizuchi_model::rhythm::tempo::Tempo;
 use aizuchi_model::rules::{Mode, PostTiming};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 
 /// How long before the planned time the reply is drafted: a model call takes seconds, and typing takes time.
 const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 
-impl Agent {
+impl Worker<'_> {
     /// Returns the result of a verdict to join in. If the judge names a delay, that is the delay; for `null`, the
     /// timing setting decides.
     pub(super) fn schedule_reply(
@@ -24,8 +24,7 @@ impl Agent {
         context: &Context,
     ) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         let timing = self.settings.post_timing(&context.conversation.workspace, gate_input.rules);
         // The user who approves the proposal adds a delay of their own.
         let is_proposed = gate_input.mode() == Mode::Propose;

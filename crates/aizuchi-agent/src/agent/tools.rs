@@ -39,7 +39,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 use crate::agent::memory_filter::is_fact;
 use crate::agent::quiet::sole_asker;
 use crate::agent::tools::arguments::{
@@ -95,7 +95,7 @@ impl ToolSettings {
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Whether replies in a channel with these rules may look something up on the web.
     pub(super) fn may_use_web(&self, rules: &ChannelRules) -> bool {
         self.tools.as_ref().is_some_and(|tools| tools.web.offered().is_allowed(rules))
@@ -110,8 +110,7 @@ impl Agent {
         decision: Option<DecisionId>,
     ) -> Result<Option<Toolbox>, StoreError> {
         let Some(tools) = &self.tools else { return Ok(None) };
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         let (rules, mode) = (gate_input.rules, gate_input.mode());
         let mut offered = offered_tools(rules, tools.web.offered());
         let asker_text = sole_asker(context).map(|message| message.text.clone());
@@ -159,7 +158,7 @@ impl Agent {
         visible.for_each(|(_, memo)| known_urls.add_memo(memo));
         Ok(Some(Toolbox {
             offered,
-            rulebook,
+            rulebook: self.rulebook.clone(),
             notebook: Notebook::new(origin, memos, language, tools.zone.clone()),
             web,
             external,

@@ -11,14 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::file_content::shorten;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum length of a transcript, in characters.
 const MAX_TRANSCRIPT_CHARS: usize = 3_000;
 /// With less time left, a recording waits for the next answer: the call would probably be paid for in vain.
 const MIN_TIME: SignedDuration = SignedDuration::from_secs(10);
 
-impl Agent {
+impl Worker<'_> {
     /// Transcribes a recording. Returns `None` if that is not possible now.
     pub(super) async fn listen(
         &self,

@@ -12,9 +12,9 @@ use aizuchi_model::memory::{Lineage, MessageRef};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::{self, Name};
 
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
-impl Agent {
+impl Worker<'_> {
     /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. If that is
     /// unclear, the judge looks again.
     pub(super) async fn check_intent(
@@ -60,8 +60,7 @@ impl Agent {
             return None;
         }
         let language = self.persona.language;
-        let rulebook = self.rulebook();
-        let gate_input = self.gate_input(context, &rulebook);
+        let gate_input = self.gate_input(context);
         let is_facilitator = gate_input.mode() == Mode::Facilitator;
         let min_messages = gate_input.rules.facilitation.min_messages;
         let thread_length = context.conversation_history.thread(about).len();

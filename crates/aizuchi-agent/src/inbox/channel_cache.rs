@@ -8,7 +8,6 @@ use aizuchi_model::chat::{
     Visibility, WorkspaceId,
 };
 use aizuchi_model::context::readings::Readings;
-use aizuchi_model::decision::trust::TrustChoice;
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::place::Place;
@@ -16,7 +15,7 @@ use aizuchi_model::rules::setting_override::{self, SettingOverride};
 use aizuchi_model::rules::weekly_time::WeeklyTime;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode, Rulebook, TimingRules};
 use aizuchi_store::FORGOTTEN_USER_ID;
-use aizuchi_store::order::{Order, OrdersInForce};
+use aizuchi_store::order::{InForceChange, Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
@@ -137,46 +136,41 @@ impl ChannelCache {
 
     /// Applies one more order, given at `now`.
     pub fn apply_order(&self, order: &Order, now: Timestamp) {
-        let (order, _) = order.unsigned();
-        let workspace = order.workspace().clone();
-        if let Some(change) = order.setting_change(now) {
+        let workspace = order.workspace();
+        for change in order.changes_in_force(now) {
             // Under the state's lock, so that two changes of the settings do not overwrite each other.
-            self.write(|_| {
-                let known = self.rulebook.read().ordered.get(&workspace).cloned();
-                self.put_settings(
-                    &workspace,
-                    &setting_override::changed(known.unwrap_or_default(), change),
-                );
+            self.write(|state| match change {
+                InForceChange::Setting(change) => {
+                    let settings = setting_override::changed(self.settings_of(workspace), change);
+                    self.put_settings(workspace, &settings);
+                }
+                InForceChange::Mode { channel, mode } => {
+                    let key = (workspace.clone(), channel);
+                    state.modes.remove(&key);
+                    state.modes.extend(mode.map(|mode| (key, mode)));
+                }
+                InForceChange::OptOut(user) => {
+                    state.opted_out.insert((workspace.clone(), user));
+                }
+                InForceChange::OptIn(user) => {
+                    state.opted_out.remove(&(workspace.clone(), user));
+                }
+                InForceChange::Forget(user) => {
+                    let mut settings = self.settings_of(workspace);
+                    for setting in &mut settings {
+                        if signer(&setting.by) == Some(user.as_str()) {
+                            setting.by = FORGOTTEN_USER_ID.into();
+                        }
+                    }
+                    self.put_settings(workspace, &settings);
+                }
             });
         }
-        // Other orders are read from the store where needed, or are settings.
-        self.write(|state| {
-            if let Order::Mode { channel, mode, .. } = order {
-                let key = (workspace.clone(), channel.clone());
-                state.modes.remove(&key);
-                state.modes.extend(mode.map(|mode| (key, mode)));
-            }
-            if let Order::AnswerTrust { channel, choice: TrustChoice::ByItself, .. } = order {
-                state.modes.insert((workspace.clone(), channel.clone()), Mode::Companion);
-            }
-            if let Order::OptOut { user, .. } = order {
-                state.opted_out.insert((workspace.clone(), user.clone()));
-            }
-            if let Order::OptIn { user, .. } = order {
-                state.opted_out.remove(&(workspace.clone(), user.clone()));
-            }
-            // Their settings stay in force, without their name.
-            if let Order::Forget { user, .. } = order {
-                let known = self.rulebook.read().ordered.get(&workspace).cloned();
-                let mut settings = known.unwrap_or_default();
-                for setting in &mut settings {
-                    if signer(&setting.by) == Some(user.as_str()) {
-                        setting.by = FORGOTTEN_USER_ID.into();
-                    }
-                }
-                self.put_settings(&workspace, &settings);
-            }
-        });
+    }
+
+    /// The settings that users ordered in a workspace.
+    fn settings_of(&self, workspace: &WorkspaceId) -> Vec<SettingOverride> {
+        self.rulebook.read().ordered.get(workspace).cloned().unwrap_or_default()
     }
 
     /// Replaces the settings that users ordered in a workspace.

@@ -84,7 +84,7 @@ impl DiscordPlatform {
         path: &str,
     ) -> Result<Option<HistoryPage>, IngestError> {
         match self.read_history_json(path).await {
-            Err(error) if error.code().is_some_and(|code| UNKNOWN_CODES.contains(&code)) => {
+            Err(error) if error.refusal().is_some_and(|it| UNKNOWN_CODES.contains(&it.code)) => {
                 Ok(None)
             }
             // An error page of a proxy says nothing about the channel.

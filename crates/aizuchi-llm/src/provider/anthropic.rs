@@ -12,7 +12,8 @@ use crate::provider::tools::ToolTurn;
 
 /// The smallest budget for thinking that the API takes.
 const MIN_BUDGET: u32 = 1024;
-/// What a budget leaves of the limit for the answer.
+/// What a budget leaves of the limit for the answer, if the limit has room for both, and at least.
+const ANSWER_TOKENS: u32 = 1024;
 const MIN_ANSWER_TOKENS: u32 = 256;
 
 pub fn body(request: &ChatRequest) -> Value {
@@ -85,9 +86,9 @@ fn thinking<'e>(
                 _ => 24_000,
             };
             // Thinking counts towards the limit, and a budget at or above the limit is refused.
-            let budget = budget.min(max_tokens.saturating_sub(MIN_ANSWER_TOKENS));
+            let budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS).max(MIN_BUDGET));
             let thinking = json!({ "type": "enabled", "budget_tokens": budget });
-            (Some(thinking).filter(|_| budget >= MIN_BUDGET), None)
+            (Some(thinking).filter(|_| budget + MIN_ANSWER_TOKENS <= max_tokens), None)
         }
     }
 }
@@ -149,8 +150,9 @@ mod tests {
     fn a_budget_for_thinking_stays_below_the_limit() {
         for (effort, limit, expected) in [
             ("high", 100_000, Some(24_000)),
-            ("high", 2048, Some(1792)),
-            ("medium", 8200, Some(7944)),
+            ("high", 2048, Some(1024)),
+            ("medium", 8200, Some(7176)),
+            ("low", 1280, Some(1024)),
             ("low", 1279, None),
             ("low", 1, None),
         ] {

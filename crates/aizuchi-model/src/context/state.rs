@@ -1,43 +1,23 @@
 //! The state that a conversation is in. A model names it; a list of words cannot.
 
-use serde::{Deserialize, Serialize};
-
-/// The state of a conversation, in order of priority.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum ConversationState {
-    /// The conversation is about to end. A change of subject is not an end.
-    Ending,
-    /// The users misunderstand each other.
-    Misunderstanding,
-    /// Users disagree, or tension rises.
-    Conflict,
-    /// The conversation goes well, or none of the above.
-    #[default]
-    Active,
+named_enum! {
+    /// The state of a conversation, in order of priority.
+    #[derive(Default)]
+    pub enum ConversationState {
+        /// The conversation is about to end. A change of subject is not an end.
+        Ending,
+        /// The users misunderstand each other.
+        Misunderstanding,
+        /// Users disagree, or tension rises.
+        Conflict,
+        /// The conversation goes well, or none of the above.
+        #[default]
+        Active,
+    }
 }
 
 impl ConversationState {
     pub const ALL: [Self; 4] = [Self::Ending, Self::Misunderstanding, Self::Conflict, Self::Active];
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 
     /// Whether users are at odds with each other, so that calm words may help.
     pub fn is_tense(self) -> bool {

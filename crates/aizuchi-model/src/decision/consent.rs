@@ -21,43 +21,28 @@ number_id!(
     ConsentId
 );
 
-/// The state of a call.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum ConsentState {
-    /// The post that announces the call has not been made yet, so no user has been asked.
-    Drafted,
-    /// No user has decided yet.
-    Open,
-    /// Allowed, and waiting to be called.
-    Allowed,
-    /// The call may have been made, and its answer is not yet known.
-    Calling,
-    /// It was called, and the tool has answered.
-    Answered,
-    /// It is unknown whether the call was made. It is never made again.
-    Unknown,
-    Refused,
-    /// It was not decided in time or is no longer wanted, and was not called.
-    Lapsed,
+named_enum! {
+    /// The state of a call.
+    pub enum ConsentState {
+        /// The post that announces the call has not been made yet, so no user has been asked.
+        Drafted,
+        /// No user has decided yet.
+        Open,
+        /// Allowed, and waiting to be called.
+        Allowed,
+        /// The call may have been made, and its answer is not yet known.
+        Calling,
+        /// It was called, and the tool has answered.
+        Answered,
+        /// It is unknown whether the call was made. It is never made again.
+        Unknown,
+        Refused,
+        /// It was not decided in time or is no longer wanted, and was not called.
+        Lapsed,
+    }
 }
 
 impl ConsentState {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether the state is final.
     pub fn is_final(self) -> bool {
         match self {

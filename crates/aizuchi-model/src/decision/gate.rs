@@ -11,7 +11,7 @@ use aizuchi_structure::agreement::is_plain_agreement;
 use aizuchi_structure::cues::Cues;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::chat::owed::Owed;
 use crate::chat::{Author, AuthorKind, Mention, Message, MessageId, UserId};
@@ -21,74 +21,59 @@ use crate::context::{BudgetUsage, Context};
 use crate::decision::limit::Limit;
 use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// The message is the persona's own.
-    #[serde(rename = "own_line")]
-    #[strum(serialize = "own_line")]
-    OwnMessage,
-    /// The author has opted out.
-    OptedOut,
-    /// The message is another bot's.
-    OtherBot,
-    /// The message was backfilled.
-    #[serde(rename = "caught_up")]
-    #[strum(serialize = "caught_up")]
-    Backfilled,
-    /// The message is a command, or the answer to one.
-    Command,
-    /// The channel's mode forbids speaking.
-    ChannelMode,
-    /// The persona is muted.
-    Muted,
-    /// The channel is in its quiet hours.
-    QuietHours,
-    /// The persona and other companions have used up their turns since the last human message, even if hours have
-    /// passed.
-    Loop,
-    /// There are too few messages to facilitate.
-    TooFew,
-    /// Every new message addresses another user.
-    Directed,
-    /// Another companion has spoken since.
-    OtherCompanion,
-    /// The last verdict was silence, and nothing has changed since. Older versions had a gate of its own for the case that
-    /// the persona had spoken last.
-    #[serde(alias = "spoke_last")]
-    Unchanged,
-    /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements.
-    NothingOpen,
-    /// An unsolicited post was made recently.
-    Cooldown,
-    /// The persona's share of the recent messages is too high.
-    Share,
-    /// The budget is used up.
-    Budget,
-    /// A gate learned from the workspace's ledger expects the judge to decline.
-    Learned,
-    /// The limit of judge calls about the only author of the new messages is reached.
-    JudgeCalls,
-    /// The limit of model calls for this decision is reached.
-    DecisionCalls,
+named_enum! {
+    pub enum Gate {
+        /// The message is the persona's own.
+        #[serde(rename = "own_line")]
+        #[strum(serialize = "own_line")]
+        OwnMessage,
+        /// The author has opted out.
+        OptedOut,
+        /// The message is another bot's.
+        OtherBot,
+        /// The message was backfilled.
+        #[serde(rename = "caught_up")]
+        #[strum(serialize = "caught_up")]
+        Backfilled,
+        /// The message is a command, or the answer to one.
+        Command,
+        /// The channel's mode forbids speaking.
+        ChannelMode,
+        /// The persona is muted.
+        Muted,
+        /// The channel is in its quiet hours.
+        QuietHours,
+        /// The persona and other companions have used up their turns since the last human message, even if hours have
+        /// passed.
+        Loop,
+        /// There are too few messages to facilitate.
+        TooFew,
+        /// Every new message addresses another user.
+        Directed,
+        /// Another companion has spoken since.
+        OtherCompanion,
+        /// The last verdict was silence, and nothing has changed since. Older versions had a gate of its own for the
+        /// case that the persona had spoken last.
+        #[serde(alias = "spoke_last")]
+        Unchanged,
+        /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements.
+        NothingOpen,
+        /// An unsolicited post was made recently.
+        Cooldown,
+        /// The persona's share of the recent messages is too high.
+        Share,
+        /// The budget is used up.
+        Budget,
+        /// A gate learned from the workspace's ledger expects the judge to decline.
+        Learned,
+        /// The limit of judge calls about the only author of the new messages is reached.
+        JudgeCalls,
+        /// The limit of model calls for this decision is reached.
+        DecisionCalls,
+    }
 }
 
 impl Gate {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the gate that closes when a limit is reached.
     pub fn from_limit(limit: Limit) -> Self {
         match limit {

@@ -3,31 +3,24 @@
 use crate::context::BudgetUsage;
 use crate::rules::BudgetLimits;
 
-/// A limit that can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Limit {
-    /// Tokens per day.
-    TokensPerDay,
-    /// The share of the tokens that unsolicited work may use; the rest is reserved for mentions.
-    MentionShare,
-    MoneyPerDay,
-    MoneyPerMonth,
-    /// Unsolicited posts in the whole workspace.
-    PostsPerHour,
-    /// Unsolicited posts in one channel.
-    PostsPerChannelPerHour,
-    AnswersPerPersonPerHour,
-    /// Judge calls about one user's messages.
-    JudgeCallsPerPersonPerHour,
-    /// Model calls for one decision.
-    CallsPerDecision,
-}
-
-impl Limit {
-    /// Returns the name of the limit's setting.
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// A limit that can be reached.
+    pub enum Limit {
+        /// Tokens per day.
+        TokensPerDay,
+        /// The share of the tokens that unsolicited work may use; the rest is reserved for mentions.
+        MentionShare,
+        MoneyPerDay,
+        MoneyPerMonth,
+        /// Unsolicited posts in the whole workspace.
+        PostsPerHour,
+        /// Unsolicited posts in one channel.
+        PostsPerChannelPerHour,
+        AnswersPerPersonPerHour,
+        /// Judge calls about one user's messages.
+        JudgeCallsPerPersonPerHour,
+        /// Model calls for one decision.
+        CallsPerDecision,
     }
 }
 

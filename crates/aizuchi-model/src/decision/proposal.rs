@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::chat::{ConversationId, MessageId};
 use crate::decision::mark::Mark;
@@ -45,39 +44,24 @@ impl ProposalChoice {
     }
 }
 
-/// The state of a proposal.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum ProposalState {
-    /// No user has decided yet.
-    Open,
-    /// Approved as it is.
-    Approved,
-    /// Approved with a user's own text.
-    Edited,
-    Declined,
-    /// Declined as something that the persona should never say.
-    Never,
-    /// It was not decided in time.
-    Lapsed,
+named_enum! {
+    /// The state of a proposal.
+    pub enum ProposalState {
+        /// No user has decided yet.
+        Open,
+        /// Approved as it is.
+        Approved,
+        /// Approved with a user's own text.
+        Edited,
+        Declined,
+        /// Declined as something that the persona should never say.
+        Never,
+        /// It was not decided in time.
+        Lapsed,
+    }
 }
 
 impl ProposalState {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether a user approved the proposal.
     pub fn is_approved(self) -> bool {
         match self {

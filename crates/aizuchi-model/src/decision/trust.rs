@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
@@ -35,22 +35,15 @@ pub struct TrustOffer {
     pub decided: Option<(Arc<str>, Timestamp)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum TrustState {
-    Open,
-    /// The persona posts without approval.
-    Accepted,
-    /// Not yet.
-    Declined,
-    /// Later clicks contradict it, or a user has chosen another mode.
-    Withdrawn,
-}
-
-impl TrustState {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    pub enum TrustState {
+        Open,
+        /// The persona posts without approval.
+        Accepted,
+        /// Not yet.
+        Declined,
+        /// Later clicks contradict it, or a user has chosen another mode.
+        Withdrawn,
     }
 }
 

@@ -123,38 +123,32 @@ pub enum Reception {
     Unclear,
 }
 
-/// Why a choice has its rating.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum WelcomeReason {
-    /// A user marked the decision.
-    Marked,
-    Deleted,
-    ToldToStop,
-    Disliked,
-    Thanked,
-    Answered,
-    Liked,
-    /// Users reacted in a way that can mean anything.
-    Noticed,
-    /// Users went on talking, but not in reply to it.
-    WentOn,
-    /// No further message followed.
-    Died,
-    /// A person answered in place of the persona.
-    PersonAnswered,
-    /// A person answered, but late.
-    PersonAnsweredLate,
-    NobodyAnswered,
-    /// No message followed, and nothing was asked.
-    NothingAsked,
-    /// A user declined the proposal.
-    Declined,
-}
-
-impl WelcomeReason {
-    pub fn name(self) -> &'static str {
-        self.into()
+named_enum! {
+    /// Why a choice has its rating.
+    pub enum WelcomeReason {
+        /// A user marked the decision.
+        Marked,
+        Deleted,
+        ToldToStop,
+        Disliked,
+        Thanked,
+        Answered,
+        Liked,
+        /// Users reacted in a way that can mean anything.
+        Noticed,
+        /// Users went on talking, but not in reply to it.
+        WentOn,
+        /// No further message followed.
+        Died,
+        /// A person answered in place of the persona.
+        PersonAnswered,
+        /// A person answered, but late.
+        PersonAnsweredLate,
+        NobodyAnswered,
+        /// No message followed, and nothing was asked.
+        NothingAsked,
+        /// A user declined the proposal.
+        Declined,
     }
 }
 

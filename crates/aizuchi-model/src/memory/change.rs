@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::memory::asker::Asker;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey};
@@ -58,34 +57,23 @@ pub struct MemoEdit {
     pub detail: Option<String>,
 }
 
-/// The kind of a change to a memory or a memo.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum JournalKind {
-    /// A memo was written.
-    Created,
-    /// A model folded new messages into the memory.
-    Folded,
-    /// A source message was edited, deleted or made private.
-    Forgotten,
-    Edited,
-    Pinned,
-    Unpinned,
-    Removed,
-    Restored,
-    Reverted,
-    Regenerated,
+named_enum! {
+    /// The kind of a change to a memory or a memo.
+    pub enum JournalKind {
+        /// A memo was written.
+        Created,
+        /// A model folded new messages into the memory.
+        Folded,
+        /// A source message was edited, deleted or made private.
+        Forgotten,
+        Edited,
+        Pinned,
+        Unpinned,
+        Removed,
+        Restored,
+        Reverted,
+        Regenerated,
+    }
 }
 
 /// One change to a memory or a memo. It contains no text; the versions do, as long as they are kept.
@@ -105,12 +93,6 @@ pub struct JournalEntry {
     pub after: MemoryId,
     /// The number of the decision for whose reply a tool changed a memo.
     pub decision: Option<i64>,
-}
-
-impl JournalKind {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl MemoryEntry {

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, MessageId, Role};
 use crate::persona::Language;
@@ -51,23 +50,20 @@ pub enum Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Confidence(u16);
 
-/// The role in which a user orders a setting. Orders of different roles exist side by side.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub enum SettingRole {
-    /// A member's order only narrows the rules that apply without it.
-    Member,
-    /// A keeper's order, from letting the persona post without approval from some confidence on. It only narrows, too.
-    /// Ordering a mode revokes it.
-    Keeper,
-    /// An order in a direct message: the user may set the language and when the persona speaks; otherwise it only
-    /// narrows.
-    Direct,
-    /// An admin's order applies within what the config allows. An admin's change replaces the orders of all roles.
-    Admin,
+named_enum! {
+    /// The role in which a user orders a setting. Orders of different roles exist side by side.
+    pub enum SettingRole {
+        /// A member's order only narrows the rules that apply without it.
+        Member,
+        /// A keeper's order, from letting the persona post without approval from some confidence on. It only narrows, too.
+        /// Ordering a mode revokes it.
+        Keeper,
+        /// An order in a direct message: the user may set the language and when the persona speaks; otherwise it only
+        /// narrows.
+        Direct,
+        /// An admin's order applies within what the config allows. An admin's change replaces the orders of all roles.
+        Admin,
+    }
 }
 
 /// A setting in force.
@@ -145,12 +141,6 @@ pub fn sort(orders: &mut [SettingOverride]) {
         let key = |order: &SettingOverride| (order.setting.kind(), order.role);
         one.scope.cmp(&other.scope).then(key(one).cmp(&key(other)))
     });
-}
-
-impl SettingRole {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl From<Role> for SettingRole {

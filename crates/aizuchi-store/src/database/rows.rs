@@ -1,4 +1,4 @@
-//! Conversions between database rows and the types of `chat`, `event`, `decision` and `memory`.
+//! Conversions between database rows and the types of `chat`, `flow`, `decision` and `memory`.
 
 use std::sync::Arc;
 
@@ -418,9 +418,9 @@ impl StepRow {
         let (is_owed, redrafts, second_looks) =
             (self.is_owed != 0, self.redrafts, self.second_looks);
         let waiting_since = to_timestamp(self.since_ms)?;
-        let event = self.into_event()?;
+        let work = self.into_work()?;
         Ok(Step {
-            work: event,
+            work,
             due,
             decision,
             is_owed,
@@ -434,7 +434,7 @@ impl StepRow {
         })
     }
 
-    fn into_event(self) -> RowResult<Work> {
+    fn into_work(self) -> RowResult<Work> {
         let conversation = in_thread(self.workspace, self.channel, self.thread);
         match self.verb.as_str() {
             "judge" => return Ok(Work::Judge(conversation)),

@@ -208,19 +208,20 @@ impl WriteRequest {
         match self {
             // Hearing counts its erasures itself.
             WriteRequest::Hear { entry, .. } => {
-                let changes_messages = matches!(entry.heard, Heard::Edit(_) | Heard::Deletion(_));
-                WriteEffects { changes_messages, ..nothing }
+                let changes_indexed_messages =
+                    matches!(entry.heard, Heard::Edit(_) | Heard::Deletion(_));
+                WriteEffects { changes_indexed_messages, ..nothing }
             }
             WriteRequest::Order { order, .. } => {
                 WriteEffects { may_erase: order.effects().may_erase, ..nothing }
             }
             WriteRequest::Forget { write, .. } => WriteEffects {
-                changes_messages: write.erases_messages(),
+                changes_indexed_messages: write.erases_messages(),
                 may_erase: true,
                 leaves_text_in_log: write.next.is_none(),
             },
             WriteRequest::Expire { .. } => {
-                WriteEffects { changes_messages: true, may_erase: true, ..nothing }
+                WriteEffects { changes_indexed_messages: true, may_erase: true, ..nothing }
             }
             WriteRequest::BeginForgetting { .. } | WriteRequest::Redact { .. } => {
                 WriteEffects { may_erase: true, ..nothing }
@@ -273,7 +274,7 @@ impl WriteRequest {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteEffects {
     /// Whether it can change or remove an indexed message.
-    pub changes_messages: bool,
+    pub changes_indexed_messages: bool,
     /// Whether it may take back or hide anything that was readable before.
     pub may_erase: bool,
     /// Whether the deleted data should not stay in the write-ahead log.

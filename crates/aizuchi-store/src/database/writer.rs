@@ -406,7 +406,8 @@ impl DatabaseWriter {
 
 /// When the terms that these writes change or remove have to be erased. `None` if there are none.
 fn term_erasure(batch: &[WriteRequest]) -> Option<TermErasure> {
-    let mut changes = batch.iter().filter(|request| request.effects().changes_messages).peekable();
+    let mut changes =
+        batch.iter().filter(|request| request.effects().changes_indexed_messages).peekable();
     changes.peek()?;
     match changes.all(WriteRequest::is_erasure_page) {
         // Forgetting and expiry end with a merge of the index.

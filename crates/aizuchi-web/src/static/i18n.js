@@ -125,7 +125,7 @@ const ENGLISH = {
   details: "details",
 
   channel_settings: "How {persona} takes part in #{channel}",
-  channel_settings_button: "{state}. Change how {persona} takes part here",
+  channel_settings_button: "{state}. Mute {persona} here, see its usage, or open the console",
   mode_companion: "Joins in at pauses",
   mode_facilitator: "Helps discussions",
   mode_mention_only: "Only when mentioned",
@@ -405,7 +405,7 @@ const JAPANESE = {
   details: "詳しく",
 
   channel_settings: "#{channel} での {persona} の参加のしかた",
-  channel_settings_button: "{state}。{persona} の参加のしかたを変える",
+  channel_settings_button: "{state}。{persona} のミュート、使用量、コンソールへのリンク",
   mode_companion: "会話の合間に話す",
   mode_facilitator: "話し合いを手伝う",
   mode_mention_only: "メンションのみ",

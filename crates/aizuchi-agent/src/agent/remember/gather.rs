@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::remember::parts::PartSize;
 use crate::agent::remember::place_of_memory;
-use crate::agent::{Agent, StepError};
+use crate::agent::{StepError, Worker};
 
 /// The maximum number of messages of a channel or thread that are folded into a short-term memory.
 const MAX_MESSAGES: usize = 1000;
@@ -56,12 +56,12 @@ impl GatheredSources {
     }
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Gathers the sources of a memory: none if the channel or thread is not remembered. A channel's memory takes
     /// nothing from threads that are not remembered.
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         let mut gathered = self.gather_all(key).await?;
-        let (rulebook, name) = (self.rulebook(), gathered.channel_name.clone());
+        let (rulebook, name) = (&self.rulebook, gathered.channel_name.clone());
         let visibility = gathered.visibility;
         let place = place_of_memory(key, &name, visibility);
         let is_remembered = place.is_none_or(|place| rulebook.remembers(&place));
@@ -239,7 +239,7 @@ impl Agent {
             |memory: &&Memory| term == MemoryTerm::LongTerm || memory.newest_message_at >= since;
         let mut fresh = Vec::new();
         let mut source_memories: Vec<&Memory> = own.into_iter().collect();
-        let rulebook = self.rulebook();
+        let rulebook = &self.rulebook;
         let channels = public_context.channel_memories.iter();
         let is_remembered = |it: &&ChannelMemory| {
             let (id, name) = (&it.channel_id, &*it.channel_name);

@@ -13,7 +13,7 @@ use aizuchi_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::agent::Agent;
+use crate::agent::Worker;
 
 /// The maximum number of calls that one reply may ask for.
 const MAX_PER_REPLY: usize = 3;
@@ -37,7 +37,7 @@ pub struct CallRequests {
     pub wanted: Vec<NewConsent>,
 }
 
-impl Agent {
+impl Worker<'_> {
     /// Prepares for calls that need consent. Returns `None` if the reply may request none: because nobody asked for
     /// anything, more users asked than can be named, or the reply itself has yet to be approved. Only a model could say
     /// which of several users asked for a call, so the call is made for all users whom the reply answers.
