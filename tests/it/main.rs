@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod actions;
 mod admission;
 mod aging;
 mod allowed_call;

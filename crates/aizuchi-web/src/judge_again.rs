@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, WorkspaceId};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_config::Config;
 use aizuchi_config::configured_models::budgeted::BudgetedModel;
 use aizuchi_llm::Llm;
@@ -17,7 +18,6 @@ use axum::Form;
 use axum::extract::rejection::FormRejection;
 use tokio::runtime::Handle;
 
-use crate::access::Access;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
 

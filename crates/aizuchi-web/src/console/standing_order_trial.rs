@@ -4,6 +4,8 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::persona::Language;
 use aizuchi_model::standing_order::StandingOrderScope;
@@ -21,7 +23,7 @@ use axum::response::Html;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{
     Layout, Section, channel_address, render, standing_order_trial_address,
 };
@@ -87,7 +89,7 @@ impl StandingOrderTrialFields {
             shown.is_readable && shown.order.number == number && shown.order.is_pending()
         };
         let draft =
-            known.iter().find(is_meant).ok_or(Refusal::Order(RefusalReason::NoOrderDraft))?;
+            known.iter().find(is_meant).ok_or(ActionRefusal::Order(RefusalReason::NoOrderDraft))?;
         Ok(TriedStandingOrder::from(&draft.order))
     }
 

@@ -1,5 +1,6 @@
 //! What two personas would have done, moment by moment.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
@@ -10,7 +11,6 @@ use aizuchi_past::shadow::moments::TriedMoment;
 use aizuchi_past::shadow::persona_trial::{Performance, PersonaTrial, PersonaTrialResult};
 use aizuchi_store::stored_message::StoredMessage;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::quote::ShownMessage;
 use crate::shadow::{CostText, MOST_CALLS, is_builtin, why_incomplete};
