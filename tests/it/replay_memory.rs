@@ -13,9 +13,9 @@ use serde_json::json;
 /// The variable with the input of the measured process.
 const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
 
-/// The maximum memory per additional message, with its row, its call and its post: a million fit in 600 MB. Stated in
-/// docs/internals/replay.md.
-const BYTES_FOR_EACH_MESSAGE: usize = 480;
+/// The maximum memory per additional message, with its row, its call and its post, so that a million fit in 600 MB
+/// beside what the store keeps. Stated in docs/internals/replay.md.
+const BYTES_FOR_EACH_MESSAGE: usize = 256;
 
 /// Writes generated channels: bursts of messages with pauses between them, in which the persona speaks.
 fn write_channels(file: &Path, channels: usize, messages: usize) {
