@@ -1,10 +1,9 @@
 //! Looks up what people did in a channel around a moment.
 
-use aizuchi_store::open_questions::says_again;
-use jiff::{SignedDuration, Timestamp};
-
 use aizuchi_import::history::RecordedChannel;
 use aizuchi_import::rows::{ChannelRows, IdHash, MessageRow, RowList};
+use aizuchi_store::open_questions::says_again;
+use jiff::{SignedDuration, Timestamp};
 
 /// A question is open if no other person takes it up within this time.
 pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);

@@ -20,7 +20,6 @@ use crate::report::figures::{
     PostFigures, Report, ReportSource, Way, WayFigures,
 };
 use crate::report::moment::{ReportMoment, choose};
-use aizuchi_import::history::RecordedChannel;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::history::{MessageReader, RecordedChannel};
 use aizuchi_import::rows::{IdHash, MessageRow};
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::texts::builtin;
@@ -17,8 +17,6 @@ use crate::report::moment::{
     MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, Rated, ReportMoment,
     choose_from, shown_text, whole_text,
 };
-use aizuchi_import::history::{MessageReader, RecordedChannel};
-use aizuchi_import::rows::{IdHash, MessageRow};
 
 const MESSAGES_BEFORE: usize = 4;
 const MESSAGES_AFTER: usize = 3;

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::price::Prices;
 use aizuchi_llm::prompt::tokens;
 use aizuchi_model::chat::ChannelId;
@@ -12,8 +14,6 @@ use jiff::Timestamp;
 
 use crate::replay::moments::CallCount;
 use crate::report::figures::CostFigures;
-use aizuchi_import::history::RecordedChannel;
-use aizuchi_import::rows::IdHash;
 
 /// The models whose prices are shown if none is configured whose price is known.
 const COMMON_MODELS: [&str; 2] = ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"];
@@ -127,7 +127,7 @@ impl MemoryCalls {
     /// Estimates the calls that keep the memory of a channel and of its threads. Fails if a message cannot be read.
     pub fn estimate(channel: &RecordedChannel) -> anyhow::Result<Self> {
         let rows = &channel.rows;
-        let mut reader = channel.reader();
+        let reader = channel.reader();
         let (mut measured, mut length) = (0, 0);
         for row in rows.all().step_by((rows.len() / MEASURED_MESSAGES).max(1)) {
             measured += 1;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionResult};
@@ -15,7 +16,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::report::builder::ReportBuilder;
-use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 
 /// Messages are read in pages of this size.
 const PAGE: usize = 1000;
