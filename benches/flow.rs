@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
@@ -13,7 +14,6 @@ use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::flow::{
     Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
 };
-use aizuchi_past::replay::history::History;
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
@@ -215,7 +215,7 @@ fn claim(criterion: &mut Criterion) {
 }
 
 /// Ten thousand invented messages in one channel: bursts with pauses between them.
-fn history() -> History {
+fn history() -> Recording {
     let mut lines = String::new();
     for number in 0..10_000_u64 {
         let ts = (number / 25) as f64 * 700.0 + (number % 25) as f64 * 7.0;
@@ -225,21 +225,22 @@ fn history() -> History {
         });
         lines.push_str(&format!("{line}\n"));
     }
-    History::read(lines.as_bytes()).expect("it can be read")
+    Recording::read(&mut lines.as_bytes(), "lines", &InputOptions::default())
+        .expect("it can be read")
 }
 
 fn replayed(criterion: &mut Criterion) {
     let history = history();
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 4000, seed: 1 };
     let mut group = criterion.benchmark_group("replay");
-    group.throughput(Throughput::Elements(history.messages() as u64)).sample_size(10);
+    group.throughput(Throughput::Elements(history.messages())).sample_size(10);
     for name in ["every-message", "debounce-30", "quiet-300"] {
         let file = format!("{}/policies/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let policy = Policy::open(file.as_ref()).expect("the policy is readable");
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let (score, _) =
-                    replay(&history, &policy, &settings, None, &|_| {}).expect("it replays");
+                let (score, _) = replay(&history.channels, &policy, &settings, None, &|_| {})
+                    .expect("it replays");
                 black_box(score)
             });
         });

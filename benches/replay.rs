@@ -1,4 +1,4 @@
-//! Measures replays of an invented recording as `aizuchi replay` does them, from the disk: messages a second on one thread,
+//! Measures replays of an invented recording as `aizuchi replay` does them: messages a second on one thread,
 //! and how long a channel with very many threads takes.
 //!
 //! `cargo bench --bench replay`, or with a number of messages: `cargo bench --bench replay -- 200000`.
@@ -7,9 +7,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use aizuchi_import::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
-use aizuchi_past::replay::history::ChannelSource;
-use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_past::replay::score::ReplayScore;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use serde_json::json;
@@ -40,7 +39,7 @@ fn measure(name: &str, recording: &Recording, policy: &Policy, judge: ReplayJudg
     let replay = Replay::new(policy, settings).expect("the prompts are readable").on_threads(1);
     let mut score = ReplayScore::new(policy);
     let (begin, mut scored) = (Instant::now(), Duration::ZERO);
-    let replayed = replay.run(recording, None, &mut |_, channel, record| {
+    let replayed = replay.run(&recording.channels, None, &mut |channel, record| {
         let begin = Instant::now();
         score.add(channel, record);
         scored += begin.elapsed();
@@ -81,7 +80,7 @@ fn recording(messages: usize, place: impl Fn(usize) -> (usize, Option<usize>)) -
         language: Language::En,
     };
     let recording = Recording::open(&path, &options, &|_| {}).expect("it can be read");
-    assert_eq!(recording.channel_count(), 1);
+    assert_eq!(recording.channels.len(), 1);
     recording
 }
 

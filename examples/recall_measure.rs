@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -14,7 +16,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::flow::Disposition;
 use aizuchi_model::recall::RecallQuery;
-use aizuchi_past::replay::history::{History, RecordedChannel, RecordedMessage};
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::{InboxEntry, Store, sqlite};
 use anyhow::Context as _;
@@ -31,7 +32,7 @@ const RANKS: [usize; 4] = [1, 5, 10, 20];
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let input: PathBuf = std::env::args().nth(1).context("name a file of recorded talk")?.into();
-    let history = read(&History::open(&input)?)?;
+    let history = read(&Recording::open(&input, &InputOptions::default(), &|_| {})?)?;
     let folder = std::env::temp_dir().join(format!("recall-measure-{}", std::process::id()));
     let (store, writer) = sqlite::open(&folder.join("measure.db")).await?;
     let writer = tokio::spawn(writer.run(CancellationToken::new()));
@@ -59,7 +60,7 @@ struct WholeChannel {
     messages: Vec<RecordedMessage>,
 }
 
-fn read(history: &History) -> anyhow::Result<Vec<WholeChannel>> {
+fn read(history: &Recording) -> anyhow::Result<Vec<WholeChannel>> {
     let whole = |recorded: &RecordedChannel| -> anyhow::Result<WholeChannel> {
         let mut messages = Vec::with_capacity(recorded.rows.len());
         recorded.each_message(&mut |message| {

@@ -147,8 +147,9 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == pdf_text::COMMAND) {
         return pdf_text::main();
     }
-    let parsed = Cli::from_arg_matches(&help::command().get_matches());
-    let cli = parsed.unwrap_or_else(|error| error.exit());
+    let matches = help::command().try_get_matches();
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|error| help::with_replacement(error).exit());
     match cli.run() {
         Ok(code) => code,
         Err(error) => {

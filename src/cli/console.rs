@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use aizuchi_config::http::{AccessRole, ReaderName};
+use aizuchi_actions::access::SignedInUser;
+use aizuchi_config::http::ReaderName;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::clock::Clock;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
-use aizuchi_web::signed_in_user::SignedInUser;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 

@@ -4,27 +4,26 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use aizuchi_agent::agent::Mind;
 use aizuchi_config::configured_models;
 use aizuchi_config::minds::ResolvedMind;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
-use aizuchi_model::rules::ChannelRules;
+use aizuchi_past::answer::MindAnswer;
 use aizuchi_past::eval::calls::{CallReport, EvalCall};
-use aizuchi_past::eval::case::{self, Case, read_file};
-use aizuchi_past::eval::decide::ItemAnswer;
-use aizuchi_past::eval::decide::item;
-use aizuchi_past::eval::decide::prompts::is_owed;
-use aizuchi_past::eval::prompts::{CasePrompts, ask_all};
+use aizuchi_past::eval::case::{self, read_file};
+use aizuchi_past::eval::decide::context::is_owed;
+use aizuchi_past::eval::decide::report::DecisionReport;
+use aizuchi_past::eval::decide::{ItemAnswer, item};
+use aizuchi_past::eval::prompts::{AnswerReading, EvalPrompts, ask_all};
 use aizuchi_past::eval::report::StateReport;
 use aizuchi_past::eval::table::tables;
 use aizuchi_past::eval::{StateAnswer, answers, baseline, decide};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{log, print, write_private};
 
@@ -63,6 +62,17 @@ enum MindChoice {
     Model,
 }
 
+/// The answers of a mind.
+struct Evaluated<T> {
+    /// The name of the persona.
+    persona: String,
+    /// The name of the mind, or of the file with its answers.
+    name: String,
+    answers: Vec<MindAnswer<T>>,
+    /// `None` where nothing is paid.
+    calls: Option<CallReport>,
+}
+
 impl EvalArgs {
     pub fn run(
         self,
@@ -87,91 +97,93 @@ impl EvalArgs {
 
     fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
-        let mind = configured_models::build_mind(
-            &config.minds.judgment,
-            &config.persona(),
-            &Clock::system(),
-        )?;
-        let prompt_builder = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
-        let prompts: Vec<Prompt> = items.iter().map(|item| prompt_builder.prompt(item)).collect();
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
-        if let Some(folder) = &self.dump_prompts {
-            return dump(folder, &ids, &prompts);
-        }
         let rules = decide::eval_rules(config);
-        let (name, answers, calls): (_, Vec<ItemAnswer>, _) = match self.collected_answers(&ids)? {
-            Some((name, texts)) => {
-                let answers = texts.iter().zip(&prompts).map(|(text, prompt)| {
-                    match is_owed(&prompt.context) {
-                        true => ItemAnswer::without_confidence(true),
-                        false => ItemAnswer::from_answer(text, prompt, &rules),
-                    }
-                });
-                (name, answers.collect(), None)
-            }
-            None => {
-                let (answers, calls): (Vec<ItemAnswer>, Vec<Option<EvalCall>>) =
-                    ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
-                let calls: Vec<EvalCall> = calls.into_iter().flatten().collect();
-                let calls = call_report(&calls, config, &config.minds.judgment);
-                (mind.models.name().to_owned(), answers, calls)
-            }
+        let reading = AnswerReading {
+            known: &|prompt| is_owed(&prompt.context).then(|| ItemAnswer::without_confidence(true)),
+            read: &|answer, prompt| ItemAnswer::from_answer(answer, prompt, &rules),
         };
-        let currency = &config.models.currency.0;
-        let report = decide::report::DecisionReport::new(name, &items, &answers);
-        let baselines = decide::baseline::all(&items, &mind.persona.name);
-        let baselines = baselines.iter().map(|(name, answers)| {
-            decide::report::DecisionReport::new((*name).to_owned(), &items, answers)
-        });
-        let baselines: Vec<decide::report::DecisionReport> = baselines.collect();
-        if self.json {
-            let rest: Vec<_> =
-                baselines.iter().map(decide::report::DecisionReport::to_json).collect();
-            let calls = calls.map(|calls| calls.to_json(currency));
-            let printed = json!({
-                "task": "decide", "mind": report.to_json(), "calls": calls, "baselines": rest,
-            });
-            print(&serde_json::to_string_pretty(&printed)?)?;
-        } else {
-            print(&decide::report::tables(&report, &baselines))?;
-            print_calls(calls.as_ref(), currency)?;
-        }
-        Ok(exit_code(answers.iter().any(|answer| matches!(answer, ItemAnswer::Failed(_)))))
+        let resolved = &config.minds.judgment;
+        let prompts =
+            |builder: &EvalPrompts| items.iter().map(|item| builder.decision(item)).collect();
+        let evaluated = self.evaluate(config, resolved, &ids, &prompts, &reading)?;
+        let Some(Evaluated { persona, name, answers, calls }) = evaluated else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let report = DecisionReport::new(name, &items, &answers);
+        let baselines = decide::baseline::all(&items, &persona);
+        let baselines = baselines
+            .iter()
+            .map(|(name, answers)| DecisionReport::new((*name).to_owned(), &items, answers));
+        let baselines: Vec<DecisionReport> = baselines.collect();
+        let json: Vec<Value> = baselines.iter().map(DecisionReport::to_json).collect();
+        let tables = decide::report::tables(&report, &baselines);
+        self.print(("decide", report.to_json(), json), &tables, calls, config)?;
+        Ok(exit_code(&answers))
     }
 
     fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let cases = case::open(&self.cases)?;
-        let mind = configured_models::build_mind(
-            &config.minds.state,
-            &config.persona(),
-            &Clock::system(),
-        )?;
-        let prompt_builder = CasePrompts::new(config, &mind.persona)?;
-        let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();
-        if let Some(folder) = &self.dump_prompts {
-            return dump(folder, &ids, &prompts);
-        }
-        let (name, answers, calls) = match self.collected_answers(&ids)? {
-            Some((name, texts)) => {
-                (name, texts.iter().map(|text| StateAnswer::from_answer(text)).collect(), None)
-            }
-            None => {
-                let (answers, calls): (Vec<StateAnswer>, Vec<EvalCall>) =
-                    ask_states(&mind, &prompts, config)?.into_iter().unzip();
-                let calls = call_report(&calls, config, &config.minds.state);
-                (mind.models.name().to_owned(), answers, calls)
-            }
+        let reading =
+            AnswerReading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
+        let resolved = &config.minds.state;
+        let prompts =
+            |builder: &EvalPrompts| cases.iter().map(|case| builder.state(case)).collect();
+        let evaluated = self.evaluate(config, resolved, &ids, &prompts, &reading)?;
+        let Some(Evaluated { name, answers, calls, .. }) = evaluated else {
+            return Ok(ExitCode::SUCCESS);
         };
-        self.print(&cases, name, &answers, calls.as_ref(), &config.models.currency.0)?;
-        Ok(exit_code(answers.iter().any(|answer| matches!(answer, StateAnswer::Failed(_)))))
+        let report = StateReport::new(name, &cases, &answers);
+        let baselines = [
+            ("always ACTIVE", baseline::always_active(&cases)),
+            ("keywords", baseline::keywords(&cases)),
+        ];
+        let baselines =
+            baselines.map(|(name, answers)| StateReport::new(name.to_owned(), &cases, &answers));
+        let json: Vec<Value> = baselines.iter().map(StateReport::to_json).collect();
+        self.print(("state", report.to_json(), json), &tables(&report, &baselines), calls, config)?;
+        Ok(exit_code(&answers))
+    }
+
+    /// The answers of the mind, or those that were collected elsewhere. `None` if the prompts are only dumped.
+    fn evaluate<T>(
+        &self,
+        config: &Config,
+        resolved: &ResolvedMind,
+        ids: &[&str],
+        prompts: &dyn Fn(&EvalPrompts) -> Vec<Prompt>,
+        reading: &AnswerReading<'_, T>,
+    ) -> anyhow::Result<Option<Evaluated<T>>> {
+        let mind = configured_models::build_mind(resolved, &config.persona(), &Clock::system())?;
+        let prompts = prompts(&EvalPrompts::new(config, &mind.persona)?);
+        let persona = mind.persona.name.clone();
+        if let Some(folder) = &self.dump_prompts {
+            dump(folder, ids, &prompts)?;
+            return Ok(None);
+        }
+        if let Some((name, texts)) = self.collected_answers(ids)? {
+            let answers = texts.iter().zip(&prompts);
+            let answers = answers.map(|(text, prompt)| reading.answer(text, prompt)).collect();
+            return Ok(Some(Evaluated { persona, name, answers, calls: None }));
+        }
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        let bar = progress_bar(prompts.len() as u64);
+        let (timeout, clock) = (config.minds.longest_call(), Clock::system());
+        let progress = || bar.inc(1);
+        let asked = ask_all(&mind, &prompts, reading, (timeout, &clock), &progress);
+        let (answers, calls) = runtime.block_on(asked);
+        bar.finish_and_clear();
+        let calls = call_report(&calls, config, resolved);
+        let name = mind.models.name().to_owned();
+        Ok(Some(Evaluated { persona, name, answers, calls }))
     }
 
     /// The answers of `--answers` with the name of the file, if the option is given.
     fn collected_answers(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
         let Some(file) = &self.answers else { return Ok(None) };
         let file_name = file.display().to_string();
-        let answers = answers::read(&file_name, &read_file(file)?, ids)?;
+        let answers = answers::read(&file_name, read_file(file)?, ids)?;
         Ok(Some((file_name, answers)))
     }
 
@@ -199,28 +211,21 @@ impl EvalArgs {
         Ok(config)
     }
 
+    /// Prints the reports on the mind and on the baselines.
     fn print(
         &self,
-        cases: &[Case],
-        name: String,
-        answers: &[StateAnswer],
-        calls: Option<&CallReport>,
-        currency: &str,
+        (task, mind, baselines): (&str, Value, Vec<Value>),
+        tables: &str,
+        calls: Option<CallReport>,
+        config: &Config,
     ) -> anyhow::Result<()> {
-        let report = StateReport::new(name, cases, answers);
-        let baselines = [
-            StateReport::new("always ACTIVE".to_owned(), cases, &baseline::always_active(cases)),
-            StateReport::new("keywords".to_owned(), cases, &baseline::keywords(cases)),
-        ];
+        let currency = &config.models.currency.0;
         if !self.json {
-            print(&tables(&report, &baselines))?;
-            return print_calls(calls, currency);
+            print(tables)?;
+            return calls.map_or(Ok(()), |calls| print(&format!("\n{}", calls.to_text(currency))));
         }
-        let baselines: Vec<_> = baselines.iter().map(StateReport::to_json).collect();
         let calls = calls.map(|calls| calls.to_json(currency));
-        let printed = json!({
-            "task": "state", "mind": report.to_json(), "calls": calls, "baselines": baselines,
-        });
+        let printed = json!({ "task": task, "mind": mind, "calls": calls, "baselines": baselines });
         print(&serde_json::to_string_pretty(&printed)?)
     }
 }
@@ -236,53 +241,20 @@ fn call_report(calls: &[EvalCall], config: &Config, mind: &ResolvedMind) -> Opti
     Some(CallReport::new(calls, |usage| prices.cost(&id, usage)))
 }
 
-fn print_calls(calls: Option<&CallReport>, currency: &str) -> anyhow::Result<()> {
-    calls.map_or(Ok(()), |calls| print(&format!("\n{}", calls.to_text(currency))))
-}
-
-fn exit_code(has_failed: bool) -> ExitCode {
+fn exit_code<T>(answers: &[MindAnswer<T>]) -> ExitCode {
+    let has_failed = answers.iter().any(|answer| matches!(answer, MindAnswer::Unknown(_)));
     if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-fn ask_decisions(
-    mind: &Mind,
-    prompts: &[Prompt],
-    rules: &ChannelRules,
-    config: &Config,
-) -> anyhow::Result<Vec<(ItemAnswer, Option<EvalCall>)>> {
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let bar = progress_bar(prompts.len() as u64);
-    let (timeout, clock) = (config.minds.longest_call(), Clock::system());
-    let progress = || bar.inc(1);
-    let calls = decide::prompts::ask_all(mind, prompts, rules, timeout, &clock, &progress);
-    let answers = runtime.block_on(calls);
-    bar.finish_and_clear();
-    Ok(answers)
-}
-
-fn ask_states(
-    mind: &Mind,
-    prompts: &[Prompt],
-    config: &Config,
-) -> anyhow::Result<Vec<(StateAnswer, EvalCall)>> {
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let bar = progress_bar(prompts.len() as u64);
-    let (timeout, clock) = (config.minds.longest_call(), Clock::system());
-    let answers = runtime.block_on(ask_all(mind, prompts, timeout, &clock, &|| bar.inc(1)));
-    bar.finish_and_clear();
-    Ok(answers)
-}
-
 /// Writes one file per case, with the exact prompt that a model would get.
-fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<ExitCode> {
+fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot write {}", folder.display()))?;
     for (id, prompt) in ids.iter().zip(prompts) {
         let path = folder.join(format!("{id}.txt"));
         write_private(&path, &prompt.full_text())?;
     }
-    print(&format!("{} prompts are in {}", prompts.len(), folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    print(&format!("{} prompts are in {}", prompts.len(), folder.display()))
 }
 
 /// A progress bar, hidden unless stderr is a terminal.

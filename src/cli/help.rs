@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::builder::Styles;
-use clap::{Command, CommandFactory as _};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory as _, Error};
 
 use crate::cli::Cli;
 
@@ -17,6 +18,25 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["config", "console", "slack", "discord", "completions", "man"]),
     ("Develop", &["dev"]),
 ];
+
+/// Options that are gone, and what there is instead.
+const GONE: [(&str, &str); 4] = [
+    ("--against", "two policies in one replay compare settings"),
+    ("--companions", "a replay is of one Aizuchi alone"),
+    ("--resume", "a replay begins anew, and the answers of a model are kept (--cache)"),
+    ("--try", "`aizuchi gate` alone shows what a gate would save on your own ledger"),
+];
+
+/// Replaces the error about an option that is gone with a sentence about what there is instead.
+pub fn with_replacement(error: Error) -> Error {
+    let named = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(named)) => GONE.iter().find(|(option, _)| named == option),
+        Some(_) | None => None,
+    };
+    named.map_or(error, |(option, instead)| {
+        command().error(ErrorKind::UnknownArgument, format!("{option} is gone: {instead}"))
+    })
+}
 
 /// The command line with its grouped help.
 pub fn command() -> Command {
@@ -65,6 +85,22 @@ mod tests {
         for verb in Cli::command().get_subcommands().map(Command::get_name) {
             assert!(once.contains(verb), "`{verb}` is in no group of src/cli/help.rs");
         }
+    }
+
+    #[test]
+    fn an_option_that_is_gone_is_refused_with_what_there_is_instead() {
+        for (line, option) in [
+            ("aizuchi replay a.jsonl --against b.yaml", "--against"),
+            ("aizuchi replay a.jsonl --companions 2", "--companions"),
+            ("aizuchi replay a.jsonl --resume", "--resume"),
+            ("aizuchi gate --try", "--try"),
+        ] {
+            let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
+            let told = with_replacement(error).to_string();
+            assert!(told.contains(&format!("{option} is gone: ")), "{told}");
+        }
+        let error = command().try_get_matches_from(["aizuchi", "replay", "--never"]).unwrap_err();
+        assert!(!with_replacement(error).to_string().contains("is gone"));
     }
 
     #[test]

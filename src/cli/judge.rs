@@ -9,12 +9,13 @@ use std::sync::Arc;
 use aizuchi_config::configured_models;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_llm::Llm;
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
-use aizuchi_past::replay::history::ChannelSource;
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
-use aizuchi_past::replay::judge::model::{AskMode, CallBudget, CallCounts, ModelJudge};
+use aizuchi_past::replay::judge::model::{
+    AskMode, CallBudget, CallCounts, ModelJudge, ShadowModel,
+};
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_past::report::cost::PricedModel;
@@ -86,11 +87,8 @@ pub enum Judge {
 
 /// A model with limits on its calls and their cost.
 pub struct PreparedModel {
-    llm: Arc<dyn Llm>,
-    parameters: String,
-    cache: Arc<AnswerCache>,
+    model: ShadowModel,
     cache_file: PathBuf,
-    limits: CallBudget,
     currency: String,
     threads: usize,
     skips_question: bool,
@@ -154,11 +152,14 @@ impl JudgeArgs {
         };
         let path = self.cache.clone().unwrap_or_else(|| default_cache(config, source));
         Ok(PreparedModel {
-            llm,
-            parameters: format!("{:?}", resolved.model.params),
-            cache: Arc::new(AnswerCache::open(&path)?),
+            model: ShadowModel {
+                llm,
+                parameters: format!("{:?}", resolved.model.params),
+                cache: Arc::new(AnswerCache::open(&path)?),
+                limits,
+                runtime: None,
+            },
             cache_file: path,
-            limits,
             currency: config.models.currency.0.clone(),
             threads: self.parallel as usize,
             skips_question: self.yes,
@@ -206,7 +207,8 @@ impl Judge {
         match self {
             Judge::Plain(_) | Judge::Recorded(_) => None,
             Judge::Model(model) => {
-                let (name, prices) = (model.llm.model().to_owned(), model.limits.prices.clone());
+                let ShadowModel { llm, limits, .. } = &model.model;
+                let (name, prices) = (llm.model().to_owned(), limits.prices.clone());
                 Some(PricedModel { model: name, prices })
             }
         }
@@ -215,7 +217,7 @@ impl Judge {
     /// Counts the calls that a model would get for all policies, prints what they cost, and asks for confirmation.
     pub fn agree(
         &mut self,
-        channels: &dyn ChannelSource,
+        channels: &[RecordedChannel],
         policies: &[Policy],
         settings: &ReplaySettings,
         progress: &dyn Fn(u64),
@@ -263,7 +265,7 @@ impl Judge {
             Judge::Recorded(answers) => json!({ "kind": "recorded", "counts": answers.counts() }),
             Judge::Model(model) => json!({
                 "kind": "model",
-                "model": model.llm.model(),
+                "model": model.model.llm.model(),
                 "currency": model.currency,
                 "counts": model.judge.as_ref().map(|judge| judge.counts()),
             }),
@@ -274,20 +276,16 @@ impl Judge {
 impl PreparedModel {
     fn agree(
         &mut self,
-        channels: &dyn ChannelSource,
+        channels: &[RecordedChannel],
         policies: &[Policy],
         settings: &ReplaySettings,
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<()> {
-        let judge = |mode| {
-            let (llm, parameters) = (self.llm.clone(), self.parameters.clone());
-            let (cache, limits) = (self.cache.clone(), self.limits.clone());
-            Arc::new(ModelJudge::new(llm, parameters, cache, limits, mode))
-        };
+        let judge = |mode| Arc::new(ModelJudge::new(self.model.clone(), mode));
         let dry = judge(AskMode::Dry);
         for policy in policies {
             let replay = Replay::new(policy, *settings)?.judged_by(dry.clone()).on_threads(1);
-            replay.run(channels, None, &mut |_, channel, _| {
+            replay.run(channels, None, &mut |channel, _| {
                 progress(channel.rows.len() as u64);
                 Ok(())
             })?;
@@ -303,23 +301,24 @@ impl PreparedModel {
     }
 
     fn describe_estimate(&self, estimate: &CallCounts) -> String {
-        let (model, file) = (self.llm.model(), self.cache_file.display());
+        let (model, file) = (self.model.llm.model(), self.cache_file.display());
         if estimate.calls == 0 {
             return match estimate.from_cache {
                 1 => format!("{model}: its only answer is in {file}"),
                 all => format!("{model}: all {all} answers are in {file}"),
             };
         }
-        let is_priced = self.limits.prices.cost(model, Default::default()).is_some();
+        let is_priced = self.model.limits.prices.cost(model, Default::default()).is_some();
         let cost = match is_priced {
             true => format!(
                 "{} (at most {}, --max-cost)",
                 money::about(estimate.cost_micros, &self.currency),
-                money::exact(self.limits.max_cost_micros, &self.currency)
+                money::exact(self.model.limits.max_cost_micros, &self.currency)
             ),
             false => "at an unknown price".to_owned(),
         };
-        let most = self.limits.max_calls.map_or(String::new(), |most| format!(" ({most} at most)"));
+        let most =
+            self.model.limits.max_calls.map_or(String::new(), |most| format!(" ({most} at most)"));
         let times = number_of(counted::times, estimate.calls);
         let kept = match estimate.from_cache {
             1 => "1 answer is".to_owned(),
@@ -334,14 +333,15 @@ impl PreparedModel {
     fn report(&self) {
         let Some(counts) = self.judge.as_ref().map(|judge| judge.counts()) else { return };
         let CallCounts { calls, from_cache, .. } = counts;
-        let is_priced = self.limits.prices.cost(self.llm.model(), Default::default()).is_some();
+        let is_priced =
+            self.model.limits.prices.cost(self.model.llm.model(), Default::default()).is_some();
         let cost = match is_priced {
             true => money::spent(counts.cost_micros, &self.currency),
             false => "an unknown price".to_owned(),
         };
         let calls = number_of(counted::calls, calls);
         let kept = number_of(counted::answers, from_cache);
-        tell(&format!("{}: {calls} for {cost}, {kept} from the cache", self.llm.model()));
+        tell(&format!("{}: {calls} for {cost}, {kept} from the cache", self.model.llm.model()));
         if let Some(failure) = &counts.failure {
             tell(&format!("a call failed: {}", strip_control_characters(failure)));
         }

@@ -1,19 +1,15 @@
 //! The arguments that name recorded messages, for `replay` and `tune`.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
-use aizuchi_past::replay::history::ChannelSource;
-use aizuchi_past::replay::input::database::LabelsByChannel;
-use aizuchi_past::replay::input::{
-    InputFormat, InputOptions, PrivateChannels, Recording, database,
-};
-use aizuchi_past::report::replay_command::{Argument, INPUT};
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::Args;
@@ -79,7 +75,7 @@ impl RecordingArgs {
         } else {
             format!("; left out: {}", left_out.join(", "))
         };
-        anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages{why}", self.name());
+        anyhow::ensure!(recording.channels.len() > 0, "{} holds no messages{why}", self.name());
         Ok(recording)
     }
 
@@ -98,18 +94,18 @@ impl RecordingArgs {
 
     fn report(&self, recording: &Recording) {
         let mut named = 0;
-        for bad in recording.named_bad_records() {
-            tell(&format!("{}; left out", strip_control_characters(&bad)));
+        for bad in recording.bad_records.named() {
+            tell(&format!("{}; left out", strip_control_characters(bad)));
             named += 1;
         }
-        if recording.bad_records() > named {
-            tell(&format!("… and {} more", recording.bad_records() - named));
+        if recording.bad_records.count > named {
+            tell(&format!("… and {} more", recording.bad_records.count - named));
         }
         let left_out = recording.left_out.describe();
         if recording.format == InputFormat::JsonLines && left_out.is_empty() {
             return;
         }
-        let (channels, messages) = (recording.channel_count(), recording.messages());
+        let (channels, messages) = (recording.channels.len(), recording.messages());
         let messages = number_of(counted::messages, messages);
         let channels = number_of(counted::channels, channels as u64);
         tell(&format!("{}: {messages} in {channels}", recording.format.describe()));
@@ -118,35 +114,11 @@ impl RecordingArgs {
         }
     }
 
-    /// The command-line arguments that select the same messages again.
-    pub fn words(&self) -> Vec<Argument> {
-        let option = |name: &str, value: Argument| [Argument::plain(name), value];
-        let input = self.input.iter().map(|input| Argument::file(input, INPUT));
-        let store = self.from_store.iter().flat_map(|url| {
-            let url = url.as_deref().map(address);
-            [Argument::plain("--from-store")].into_iter().chain(url)
-        });
-        let times = [("--from", self.from), ("--to", self.to)];
-        let times = times
-            .into_iter()
-            .filter_map(|(name, at)| Some(option(name, Argument::plain(at?.to_string()))));
-        let private = self.private.then(|| Argument::plain("--private"));
-        input.chain(store).chain(times.flatten()).chain(private).collect()
-    }
-
     fn name(&self) -> String {
         match &self.input {
             Some(input) => input.display().to_string(),
             None => "the database".to_owned(),
         }
-    }
-}
-
-/// The URL as an argument. That of a server may contain a password, so it is not shown.
-fn address(url: &str) -> Argument {
-    match url.starts_with("sqlite:") {
-        true => Argument::file(Path::new(url), "URL"),
-        false => Argument::secret("URL"),
     }
 }
 

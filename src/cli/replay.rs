@@ -2,23 +2,21 @@
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_import::input::{PrivateChannels, Recording};
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_model::rules::place::Place;
-use aizuchi_past::replay::history::ChannelSource;
-use aizuchi_past::replay::input::database::LabelsByChannel;
-use aizuchi_past::replay::input::{PrivateChannels, Recording};
 use aizuchi_past::replay::score::ReplayScore;
 use aizuchi_past::replay::table::table;
-use aizuchi_past::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
+use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};
 use aizuchi_past::report::builder::ReportBuilder;
 use aizuchi_past::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
-use aizuchi_past::report::replay_command::{Argument, POLICY, ReplayCommand};
 use anyhow::Context as _;
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -73,7 +71,6 @@ impl ReplayArgs {
     ) -> anyhow::Result<ExitCode> {
         // Count unknown judgments instead of warning about each of them.
         log::init_plain("warn,aizuchi_agent::runner=error");
-        let config = named.clone();
         let files = match (&self.policy[..], named) {
             ([], None) => Vec::new(),
             ([], Some(config)) => vec![config],
@@ -86,7 +83,6 @@ impl ReplayArgs {
         if policies.is_empty() {
             policies.push(self.report.default_policy());
         }
-        self.report.add_default_limits(&mut policies);
         let labels = self.welcome_labels(source, &policies)?;
         let mut judge = self.judge.prepare(source, selection)?;
         if judge.kind() == ReplayJudge::Model && policies.iter().any(has_own_judge) {
@@ -103,7 +99,7 @@ impl ReplayArgs {
             ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
         let bar = progress_bar(recording.messages() * policies.len() as u64);
         bar.set_message("counting");
-        judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
+        judge.agree(&recording.channels, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
         let run = PolicyRun {
             recording: &recording,
@@ -112,34 +108,15 @@ impl ReplayArgs {
             settings,
             bar: &bar,
         };
-        let mut builder = self.report.builder(&policies, judge.kind(), judge.model(), self.latency);
+        let (kind, model, end) =
+            (judge.kind(), judge.model(), recording.span.map(|(_, last)| last));
+        let mut builder = self.report.builder(&policies, kind, model, self.latency, end);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
-        let command = self.command(config.as_deref());
-        let report = self.report.finish(builder, &policies, left_out(&recording), command)?;
+        let report = self.report.finish(builder, &policies, left_out(&recording))?;
         self.print(&recording, &judge, &scores, report)?;
         Ok(self.exit_code(&recording))
-    }
-
-    /// The command that repeats this replay, with the config that `--config` names.
-    fn command(&self, config: Option<&Path>) -> ReplayCommand {
-        let file = |option: &str, path: &Path, stands_for_it| {
-            [Argument::plain(option), Argument::file(path, stands_for_it)]
-        };
-        let config = config.map(|path| file("--config", path, "CONFIG.yaml"));
-        let policies = self.policy.iter().flat_map(|path| file("--policy", path, POLICY));
-        let latency = (self.latency != LATENCY_MS).then_some(("--latency", self.latency));
-        let seed = (self.seed != SEED).then_some(("--seed", self.seed));
-        let numbers = [latency, seed].into_iter().flatten().flat_map(|(option, number)| {
-            [Argument::plain(option), Argument::plain(number.to_string())]
-        });
-        ReplayCommand {
-            config: config.into_iter().flatten().collect(),
-            history: self.recording.words(),
-            policies: policies.collect(),
-            others: numbers.chain(self.report.words()).collect(),
-        }
     }
 
     /// The labels of how welcome messages were, if a policy uses them and the input has them.
@@ -164,7 +141,7 @@ impl ReplayArgs {
     }
 
     fn exit_code(&self, recording: &Recording) -> ExitCode {
-        let is_rejected = self.strict && recording.bad_records() > 0;
+        let is_rejected = self.strict && recording.bad_records.count > 0;
         if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS }
     }
 
@@ -177,8 +154,7 @@ impl ReplayArgs {
         let mut events = match &self.events {
             Some(path) => {
                 let shown = || format!("cannot write {}", path.display());
-                let file = File::create(path).with_context(shown)?;
-                Some(Box::new(BufWriter::new(file)) as EventOutput)
+                Some(BufWriter::new(File::create(path).with_context(shown)?))
             }
             None => None,
         };
@@ -186,11 +162,10 @@ impl ReplayArgs {
         for policy in policies {
             run.bar.set_message(policy.name.clone());
             if let Some(report) = &mut report {
-                report.begin_replay(policy);
+                report.begin_policy(&policy.name);
             }
-            let (score, output) = run.replay(policy, events, report.as_deref_mut())?;
-            events = output;
-            scores.push(score);
+            let events = events.as_mut().map(|events| events as &mut dyn Write);
+            scores.push(run.replay(policy, events, report.as_deref_mut())?);
         }
         if let Some(events) = &mut events {
             events.flush().context("cannot write the events")?;
@@ -219,7 +194,7 @@ impl ReplayArgs {
                     "coverage": score.coverage(),
                     "spoken_coverage": score.spoken_coverage(),
                     "share_in_exchange": score.share_in_exchange(),
-                    "waits": score.timing.waits(),
+                    "waits": score.waits(),
                     "share_followed": score.share_followed(),
                     "share_of_posts_in_exchange": score.share_of_posts_in_exchange(),
                     "share_of_posts_colliding": score.share_of_posts_colliding(),
@@ -230,7 +205,7 @@ impl ReplayArgs {
             })
             .collect();
         let mut printed = json!({
-            "bad_lines": recording.bad_records(),
+            "bad_lines": recording.bad_records.count,
             "input": input_to_json(recording),
             "judge": judge.to_json(),
             "policies": policies,
@@ -263,15 +238,15 @@ impl PolicyRun<'_> {
     fn replay(
         &self,
         policy: &Policy,
-        events: Option<EventOutput>,
+        events: Option<&mut dyn Write>,
         mut report: Option<&mut ReportBuilder>,
-    ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
+    ) -> anyhow::Result<ReplayScore> {
         let mut score = ReplayScore::new(policy);
         let mut replay = self.judge.replay(policy, self.settings)?.knowing(self.labels);
         if report.is_some() {
             replay = replay.observed();
         }
-        let events = replay.run(self.recording, events, &mut |_, channel, record| {
+        replay.run(&self.recording.channels, events, &mut |channel, record| {
             score.add(channel, record);
             if let (Some(report), Some(moments)) = (&mut report, &record.moments) {
                 report.add(channel, moments)?;
@@ -279,7 +254,7 @@ impl PolicyRun<'_> {
             self.bar.inc(channel.rows.len() as u64);
             Ok(())
         })?;
-        Ok((score, events))
+        Ok(score)
     }
 }
 
@@ -308,7 +283,7 @@ fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
 fn left_out(recording: &Recording) -> LeftOut {
     let left_out = recording.left_out;
     LeftOut {
-        bad_records: recording.bad_records() as usize,
+        bad_records: recording.bad_records.count as usize,
         private_channels: recording.private_channels().map(|count| count as usize),
         privacy: match (recording.private, recording.tells_private) {
             (PrivateChannels::Taken, _) => Privacy::Included,
@@ -332,7 +307,7 @@ fn input_to_json(recording: &Recording) -> Value {
     left_out["private_channels"] = json!(recording.private_channels());
     json!({
         "format": recording.format,
-        "channels": recording.channel_count(),
+        "channels": recording.channels.len(),
         "messages": recording.messages(),
         "from": first,
         "to": last,

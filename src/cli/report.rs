@@ -1,6 +1,7 @@
 //! `aizuchi report`: what Aizuchi did, and what it would have done where it only observes. It can read the database
 //! while the program is running, and changes nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,9 +9,11 @@ use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
 use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
+use aizuchi_past::report::cost;
 use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
-use aizuchi_past::report::from_ledger::{ChannelLedger, has_messages};
+use aizuchi_past::report::from_ledger::{ChannelLedger, calls, has_messages};
 use aizuchi_past::report::summary::summary;
+use aizuchi_store::archive::Archive;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use anyhow::Context as _;
 use clap::Args;
@@ -62,7 +65,7 @@ impl ReportArgs {
         }
         match self.json {
             true => print(&serde_json::to_string_pretty(&json!({ "report": report }))?)?,
-            false => print(&summary(&report, &zone, language, self.html.is_some()))?,
+            false => print(&summary(&report, language, self.html.is_some()))?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -77,7 +80,10 @@ impl ReportArgs {
         let database = ReadOnlyDatabase::open(&config.database_address()).await?;
         let channels = self.find_channels(&database).await?;
         let archive = database.into_store();
-        let options = ReportOptions::new(config, ReportSource::Ledger, zone.clone());
+        let options = ReportOptions {
+            end: Some(now),
+            ..ReportOptions::new(config, ReportSource::Ledger, zone.clone())
+        };
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let (mut decisions, mut private_channels, mut has_private) = (0, 0, false);
@@ -94,6 +100,7 @@ impl ReportArgs {
             let ledger = if is_meant { ledger } else { ledger.public() };
             decisions += ledger.add_to(&mut builder, channel)?;
         }
+        self.add_calls(&mut builder, &archive, &channels, (since, now)).await?;
         anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
         builder.include(now, now);
         Ok(builder.finish(LeftOut {
@@ -102,6 +109,30 @@ impl ReportArgs {
             privacy: if has_private || self.private { Privacy::Included } else { Privacy::LeftOut },
             records: None,
         }))
+    }
+
+    /// Adds the model calls: all of the workspaces', or those of the channel that is named.
+    async fn add_calls(
+        &self,
+        builder: &mut ReportBuilder,
+        archive: &dyn Archive,
+        channels: &[(WorkspaceId, Channel)],
+        (since, now): (Timestamp, Timestamp),
+    ) -> anyhow::Result<()> {
+        let mut read = BTreeMap::new();
+        for (workspace, channel) in channels {
+            if !read.contains_key(workspace) {
+                let all = calls(archive, workspace, since, now).await?;
+                read.insert(workspace.clone(), all);
+            }
+            if let (Some(_), Some(all)) = (&self.channel, read.get(workspace)) {
+                builder.add_calls(cost::of_channel(all, &channel.id));
+            }
+        }
+        if self.channel.is_none() {
+            read.into_values().for_each(|all| builder.add_calls(all));
+        }
+        Ok(())
     }
 
     fn nothing_decided(&self, private_channels: usize) -> String {

@@ -9,16 +9,15 @@ use aizuchi_past::replay::{Policy, ReplayJudge};
 use aizuchi_past::report::anonymous::{Anonymity, anonymize};
 use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use aizuchi_past::report::cost::PricedModel;
-use aizuchi_past::report::default_limits::add_default_limits;
 use aizuchi_past::report::figures::{LeftOut, Report, ReportSource};
 use aizuchi_past::report::page::page;
-use aizuchi_past::report::replay_command::{Argument, ReplayCommand};
 use aizuchi_past::report::summary::summary;
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::locale::terminal_language;
-use crate::cli::{strip_control_characters, tell, write_private};
+use crate::cli::write_private;
 
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
@@ -67,8 +66,7 @@ impl PageArgs {
 /// What `aizuchi replay` tells of its result, and to whom.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayReportArgs {
-    /// Write the report as one self-contained HTML file. A policy that turns off default gates or limits is then also
-    /// replayed with them.
+    /// Write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -90,28 +88,19 @@ impl ReplayReportArgs {
         policy
     }
 
-    /// Adds to the policies of a page the same ones with the default limits restored. The page only offers these, so
-    /// they have to be measured.
-    pub fn add_default_limits(&self, policies: &mut Vec<Policy>) {
-        let Some(first) = policies.first().filter(|_| self.report.is_some()) else { return };
-        let language = self.page.language(&first.config);
-        for name in add_default_limits(policies, language) {
-            tell(&format!("the report also measures: {}", strip_control_characters(&name)));
-        }
-    }
-
     pub fn shows_internals(&self) -> bool {
         self.internals
     }
 
     /// Returns `None` if only the benchmark's figures are wanted: they are measured without a report, which takes time
-    /// to build. `model` is the model that judges.
+    /// to build. `model` is the model that judges, and `end` when the messages end.
     pub fn builder(
         &self,
         policies: &[Policy],
         judge: ReplayJudge,
         model: Option<PricedModel>,
         latency_ms: u64,
+        end: Option<Timestamp>,
     ) -> Option<ReportBuilder> {
         let is_wanted = !self.internals || self.report.is_some();
         let config = &policies.first().filter(|_| is_wanted)?.config;
@@ -125,43 +114,26 @@ impl ReplayReportArgs {
         Some(ReportBuilder::new(ReportOptions {
             judge: model,
             latency_ms: Some(latency_ms),
-            policies: policies.len(),
+            end,
             ..ReportOptions::new(config, source, zone)
         }))
     }
 
-    /// The command-line arguments that request the same kind of page again.
-    pub fn words(&self) -> Vec<Argument> {
-        let language = self.page.language.map(|language| match language {
-            PageLanguageArg::En => "en",
-            PageLanguageArg::Ja => "ja",
-        });
-        let anonymous = self.page.anonymous.map(|whom| match whom {
-            AnonymousArg::People => "--anonymous",
-            AnonymousArg::All => "--anonymous=all",
-        });
-        let language = language.into_iter().flat_map(|language| ["--language", language]);
-        language.chain(anonymous).map(Argument::plain).collect()
-    }
-
-    /// Finishes the report and its summary, and writes the page. `command` is the command that was run.
+    /// Finishes the report and its summary, and writes the page.
     pub fn finish(
         &self,
         builder: Option<ReportBuilder>,
         policies: &[Policy],
         left_out: LeftOut,
-        command: ReplayCommand,
     ) -> anyhow::Result<Option<(Report, String)>> {
         let (Some(builder), Some(policy)) = (builder, policies.first()) else { return Ok(None) };
         let language = self.page.language(&policy.config);
         let zone = policy.config.time_zone_or(TimeZone::UTC);
         let report = self.page.finish(builder.finish(left_out), language);
-        let command = if report.is_anonymous { command.anonymous() } else { command };
-        let report = Report { command: Some(command), ..report };
         if let Some(path) = &self.report {
             write_page(path, &report, &zone, language)?;
         }
-        let summary = summary(&report, &zone, language, self.report.is_some());
+        let summary = summary(&report, language, self.report.is_some());
         Ok(Some((report, summary)))
     }
 }
@@ -172,6 +144,6 @@ pub fn write_page(
     zone: &TimeZone,
     language: Language,
 ) -> anyhow::Result<()> {
-    let page = page(report, zone, language)?;
+    let page = page(report, zone, language, None)?;
     write_private(path, &page)
 }

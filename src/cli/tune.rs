@@ -8,13 +8,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use aizuchi_config::source::ConfigSource;
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_past::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings};
 use aizuchi_past::tune::figures::{TuneFigures, UtcDay};
 use aizuchi_past::tune::search::{Fidelity, Goal, max_replays, search};
 use aizuchi_past::tune::tuned_setting::TunedSetting;
 use aizuchi_past::tune::validation::{Gain, lack};
-use aizuchi_past::tune::{DaySplit, Part, measure};
+use aizuchi_past::tune::{DaySplit, measure, within};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -127,8 +128,8 @@ impl TuneArgs {
         };
         let recording = self.recording.open(source, base.config.language.own())?;
         let bar = progress_bar(max_replays() + 2);
-        let split = DaySplit::new(&recording)?.context("the input holds no messages")?;
-        let outcome = self.tune(&recording, &base, split, answers.as_ref(), &bar)?;
+        let split = DaySplit::new(&recording.channels).context("the input holds no messages")?;
+        let outcome = self.tune(&recording.channels, &base, split, answers.as_ref(), &bar)?;
         bar.finish_and_clear();
         print(&if self.json { self.to_json(&outcome)? } else { self.describe(&outcome) })?;
         Ok(match outcome.advice {
@@ -139,7 +140,7 @@ impl TuneArgs {
 
     fn tune(
         &self,
-        recording: &aizuchi_past::replay::input::Recording,
+        channels: &[RecordedChannel],
         base: &Policy,
         split: DaySplit,
         answers: Option<&Arc<RecordedAnswers>>,
@@ -147,16 +148,16 @@ impl TuneArgs {
     ) -> anyhow::Result<TuneOutcome> {
         let settings = self.settings();
         let DaySplit { begin, coarse, middle, end } = split;
-        let part = |begin: UtcDay, end: UtcDay| Part { channels: recording, begin, end };
         // The replay starts earlier than the check, so that the tempo of the channels is known when its days begin.
+        let checked = within(channels, begin, end)?;
         let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>> {
-            let mut days = measure(&part(begin, end), policy, &settings, answers)?;
+            let mut days = measure(&checked, policy, &settings, answers)?;
             bar.inc(1);
             days.retain(|day, _| *day >= middle);
             Ok(days)
         };
-        let whole = part(begin, middle - 1).read()?;
-        let newest = part(coarse, middle - 1).read()?;
+        let whole = within(channels, begin, middle - 1)?;
+        let newest = within(channels, coarse, middle - 1)?;
         let mut measure_learned = |policy: &Policy, fidelity: Fidelity| {
             bar.inc(1);
             let channels = match fidelity {

@@ -246,7 +246,7 @@ fn captions_tell_what_was_decided_and_not_what_the_script_means_to_show() {
     let mut program = DemoProgram::new("");
     let (workspace, until, by) = (workspace_id(), Timestamp::MAX, Role::Admin);
     let mute = Order::Mute { workspace, channel: None, until, by };
-    program.pool.run_until(program.room.apply_order(mute, "".into())).unwrap();
+    program.pool.run_until(program.room.apply_order(mute)).unwrap();
     let play = program.play();
     let outcomes = program.outcomes(&play);
     assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", program.messages());

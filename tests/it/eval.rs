@@ -16,11 +16,10 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::persona::Language;
-use aizuchi_past::eval::calls::EvalCall;
 use aizuchi_past::eval::case::{self, Case, pairs};
+use aizuchi_past::eval::decide::context::item_context;
 use aizuchi_past::eval::decide::item;
-use aizuchi_past::eval::decide::prompts::item_context;
-use aizuchi_past::eval::prompts::{CasePrompts, ask_all};
+use aizuchi_past::eval::prompts::{AnswerReading, EvalPrompts, ask_all};
 use aizuchi_past::eval::score::StateScore;
 use aizuchi_past::eval::{StateAnswer, baseline};
 use async_trait::async_trait;
@@ -258,7 +257,7 @@ fn answers_must_match_the_cases() {
         (all[..5].to_vec(), "answers.jsonl has no answer for \"b3\""),
         (
             [&all[..], &[answer("a2")]].concat(),
-            "answers.jsonl:7: the case \"a2\" is answered twice",
+            "answers.jsonl:7: an answer with this id came before",
         ),
         ([&all[..], &[answer("c\n1")]].concat(), "answers.jsonl:7: there is no case \"c 1\""),
         (vec![json!({ "id": "a1" })], "answers.jsonl:1: the field `answer` is missing"),
@@ -311,14 +310,14 @@ fn dumped_prompts_equal_the_models_and_can_be_answered_elsewhere() {
     assert_eq!((code, &*stderr), (Some(0), ""));
     assert_eq!(stdout, format!("{} prompts are in prompts/new\n", cases.len()));
     let config = Config::default();
-    let prompt_builder = CasePrompts::new(&config, &config.persona()).unwrap();
+    let prompt_builder = EvalPrompts::new(&config, &config.persona()).unwrap();
     let dumped = std::fs::read_dir(folder.path().join("prompts/new")).unwrap();
     assert_eq!(dumped.count(), cases.len());
     let mut answers = Vec::new();
     for case in &cases {
         let path = folder.path().join(format!("prompts/new/{}.txt", case.id));
         let dumped = std::fs::read_to_string(path).unwrap();
-        assert_eq!(dumped, prompt_builder.prompt(case).text);
+        assert_eq!(dumped, prompt_builder.state(case).text);
         let newest = case.messages.last().unwrap();
         let shown = format!("** {}:\n{}\n\n---\n", newest.user, newest.text);
         assert!(dumped.contains(&shown), "{}", case.id);
@@ -408,8 +407,8 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
     let text = json_lines(&raw_cases.collect::<Vec<_>>()).into_bytes();
     let cases = case::read(&[("cases.jsonl".to_owned(), text)]).unwrap();
     let config = Config::default();
-    let prompt_builder = CasePrompts::new(&config, &config.persona()).unwrap();
-    let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
+    let prompt_builder = EvalPrompts::new(&config, &config.persona()).unwrap();
+    let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.state(case)).collect();
     let counting = Arc::new(CountingMind::default());
     let mind = Mind::from_llm(counting.clone(), &config.persona());
     let (clock, answered) = (Clock::manual(at(0)), AtomicUsize::new(0));
@@ -417,7 +416,9 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
     let progress = || {
         answered.fetch_add(1, Ordering::SeqCst);
     };
-    let calls = ask_all(&mind, &prompts, timeout, &clock, &progress);
+    let reading =
+        AnswerReading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
+    let calls = ask_all(&mind, &prompts, &reading, (timeout, &clock), &progress);
     // Time advances once only the hanging call is left.
     let time = async {
         for _ in 0..100_000 {
@@ -428,19 +429,18 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
         }
         clock.advance_to(at(30));
     };
-    let (answers, ()) = tokio::join!(calls, time);
-    let (answers, calls): (Vec<StateAnswer>, Vec<EvalCall>) = answers.into_iter().unzip();
+    let ((answers, calls), ()) = tokio::join!(calls, time);
     assert_eq!(calls[5].latency, timeout);
-    let state = StateAnswer::State;
+    let state = StateAnswer::Known;
     assert_eq!(
         answers,
         [
             state(ConversationState::Ending),
-            StateAnswer::Failed("the model refuses: it is closed".to_owned()),
+            StateAnswer::Unknown("the model refuses: it is closed".to_owned()),
             state(ConversationState::Conflict),
-            StateAnswer::NoState,
+            StateAnswer::Unreadable("it names no state, or several".to_owned()),
             state(ConversationState::Active),
-            StateAnswer::Failed("the model does not answer now: no answer within 30s".to_owned()),
+            StateAnswer::Unknown("the model does not answer now: no answer within 30s".to_owned()),
             state(ConversationState::Misunderstanding),
             state(ConversationState::Ending),
         ]

@@ -132,6 +132,13 @@ fn the_page_of_an_export_of_slack_in_japanese() {
     insta::assert_snapshot!("slack_page_in_japanese", text);
 }
 
+#[test]
+fn the_page_of_a_judge_that_always_speaks() {
+    let (folder, input) = export(exports::slack);
+    let text = visible_text(&replay(folder.path(), &input, &["--judge", "speak"]).page);
+    insta::assert_snapshot!("slack_page_that_speaks", text);
+}
+
 /// The differences are data that a format lacks, and the length of ids, which are part of prompts.
 #[test]
 fn the_other_formats_give_the_same_report_but_for_this() {

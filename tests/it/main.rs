@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod actions;
 mod admission;
 mod aging;
 mod allowed_call;
@@ -79,15 +80,9 @@ mod replay_prefix;
 mod replay_tolerance;
 mod report;
 mod report_anonymous;
-mod report_beside;
-mod report_examples;
-mod report_moments;
-mod report_months;
+mod report_first_screen;
 mod report_opened;
 mod report_period;
-mod report_policies;
-mod report_posts;
-mod report_next_steps;
 mod run_options;
 mod search;
 mod slack;

@@ -1,11 +1,10 @@
 //! Replays: the real pipeline on a virtual clock, deterministic to the byte.
 
-use std::borrow::Cow;
-use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use aizuchi_past::replay::history::{ChannelSource, History, RecordedChannel};
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_past::replay::score::ReplayScore;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
@@ -22,7 +21,7 @@ fn policy(name: &str) -> Policy {
 
 /// Returns a history of three users in one channel: a burst of messages every ten minutes, a second apart, and an
 /// unanswered question between two bursts.
-fn history(bursts: usize) -> History {
+fn history(bursts: usize) -> Vec<RecordedChannel> {
     let mut lines = String::new();
     let mut record = |ts: f64, author: &str, text: &str, opener: bool| {
         let number = lines.lines().count();
@@ -47,34 +46,19 @@ fn history(bursts: usize) -> History {
             record(begin + 120.0, "dan", "does anyone have a ladder?", true);
         }
     }
-    History::read(lines.as_bytes()).unwrap()
-}
-
-#[derive(Clone, Default)]
-struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for OutputBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    Recording::read(&mut lines.as_bytes(), "lines", &InputOptions::default()).unwrap().channels
 }
 
 fn run(
-    history: &History,
+    history: &[RecordedChannel],
     policy: &Policy,
     judge: ReplayJudge,
     latency_ms: u64,
     seed: u64,
 ) -> (ReplayScore, Vec<Value>, Vec<u8>) {
-    let buffer = OutputBuffer::default();
+    let mut bytes = Vec::new();
     let settings = ReplaySettings { judge, latency_ms, seed };
-    let (score, _) =
-        replay(history, policy, &settings, Some(Box::new(buffer.clone())), &|_| {}).unwrap();
-    let bytes = buffer.0.lock().unwrap().clone();
+    let score = replay(history, policy, &settings, Some(&mut bytes), &|_| {}).unwrap();
     let events = String::from_utf8(bytes.clone()).unwrap();
     let events = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (score, events, bytes)
@@ -96,36 +80,26 @@ fn equal_seeds_give_equal_bytes() {
 }
 
 /// Returns channels with the same users and the same message ids, the longest first.
-fn nine_channels() -> History {
+fn nine_channels() -> Vec<RecordedChannel> {
     let channel = |number: usize| {
-        let mut channel = history(number).channels.remove(0);
+        let mut channel = history(number).remove(0);
         channel.name = format!("room {number}");
         channel
     };
-    History { channels: (1..=9).rev().map(channel).collect(), ..History::default() }
-}
-
-/// Channels of which the second makes a replay panic.
-struct BrokenChannels(History);
-
-impl ChannelSource for BrokenChannels {
-    fn channel_count(&self) -> usize {
-        self.0.channel_count()
-    }
-
-    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
-        assert_ne!(index, 1, "a defect on purpose");
-        self.0.channel(index)
-    }
+    (1..=9).rev().map(channel).collect()
 }
 
 #[test]
 fn a_defect_in_one_channel_ends_the_replay_of_all() {
     let policy = policy("adaptive");
-    let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
-    let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
-    let failed = replay.run(&BrokenChannels(nine_channels()), None, &mut |_, _, _| Ok(()));
-    assert_eq!(failed.err().unwrap().to_string(), "a defect in the program");
+    let mut channels = nine_channels();
+    channels[1].bytes = Arc::default();
+    for threads in [0, 1, 2] {
+        let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
+        let replay = Replay::new(&policy, settings).unwrap().on_threads(threads);
+        let failed = replay.run(&channels, None, &mut |_, _| Ok(()));
+        assert_eq!(failed.err().unwrap().to_string(), "cannot read a message again");
+    }
 }
 
 #[test]
@@ -140,22 +114,21 @@ fn channels_side_by_side_give_what_they_give_one_after_the_other() {
         let run = |threads: usize| {
             let settings = ReplaySettings { judge, latency_ms: 4000, seed: 1 };
             let replay = Replay::new(&policy, settings).unwrap().observed().on_threads(threads);
-            let buffer = OutputBuffer::default();
+            let mut events = Vec::new();
             let mut score = ReplayScore::new(&policy);
             let mut moments = Vec::new();
-            let output = Some(Box::new(buffer.clone()) as _);
             let mut taken = Vec::new();
             replay
-                .run(&history, output, &mut |index, channel, record| {
-                    taken.push(index);
+                .run(&history, Some(&mut events), &mut |channel, record| {
+                    taken.push(channel.name.clone());
                     score.add(channel, record);
                     moments.push(record.moments.take());
                     Ok(())
                 })
                 .unwrap();
-            assert!(taken.is_sorted() && taken.len() == 9);
-            let events = buffer.0.lock().unwrap().clone();
-            (events, ReplayScore { elapsed_seconds: 0.0, ..score }, moments)
+            assert!(taken.iter().rev().is_sorted() && taken.len() == 9);
+            score.elapsed_seconds = 0.0;
+            (events, score, moments)
         };
         let in_turn = run(1);
         assert!(!in_turn.0.is_empty(), "{name}");
@@ -166,7 +139,7 @@ fn channels_side_by_side_give_what_they_give_one_after_the_other() {
 #[test]
 fn every_message_is_judged_once_even_at_equal_times() {
     let mut history = history(3);
-    for channel in &mut history.channels {
+    for channel in &mut history {
         let mut messages = messages(channel);
         for message in &mut messages {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
@@ -205,7 +178,10 @@ fn a_debounce_without_a_maximum_waits_until_the_conversation_pauses() {
             })
         };
         let lines: Vec<String> = (0..10_800 / gap).map(|number| line(number).to_string()).collect();
-        let history = History::read(lines.join("\n").as_bytes()).unwrap();
+        let history =
+            Recording::read(&mut lines.join("\n").as_bytes(), "lines", &InputOptions::default())
+                .unwrap()
+                .channels;
         let (score, _, _) = run(&history, &policy(name), ReplayJudge::Silent, 0, 1);
         assert_eq!(score.judge_calls, 1, "{name}");
     }
@@ -258,16 +234,21 @@ fn a_judgment_in_a_thread_does_not_reach_a_question_at_the_top_level() {
     // The top level has no pause before the question is too old; the thread does.
     lines.extend((2..10).map(|id| line(id, 900 + id * 100, None, "hm")));
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let history = History::read(lines.join("\n").as_bytes()).unwrap();
+    let history =
+        Recording::read(&mut lines.join("\n").as_bytes(), "lines", &InputOptions::default())
+            .unwrap()
+            .channels;
     let (score, _, _) = run(&history, &policy("quiet-300"), ReplayJudge::Silent, 0, 1);
     assert_eq!((score.judge_calls, score.open_questions, score.reached_questions), (2, 1, 0));
 }
 
 #[test]
 fn the_shipped_example_is_complete() {
-    let history = History::open(&root().join("examples/small-history.jsonl")).unwrap();
-    assert_eq!((history.channels.len(), history.bad_lines.len()), (2, 0));
-    let (score, _, _) = run(&history, &Policy::default_settings(), ReplayJudge::Builtin, 4000, 1);
+    let example = root().join("examples/small-history.jsonl");
+    let history = Recording::open(&example, &InputOptions::default(), &|_| {}).unwrap();
+    assert_eq!((history.channels.len(), history.bad_records.count), (2, 0));
+    let (score, _, _) =
+        run(&history.channels, &Policy::default_settings(), ReplayJudge::Builtin, 4000, 1);
     assert_eq!((score.messages, score.open_questions), (127, 2));
     assert!(score.spoken_posts > 0);
 }

@@ -1,26 +1,11 @@
 //! The adaptive wait in replays.
 
-use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use aizuchi_past::replay::history::History;
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-#[derive(Clone, Default)]
-struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for OutputBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -58,13 +43,13 @@ proptest! {
             });
             text.push_str(&format!("{line}\n"));
         }
-        let history = History::read(text.as_bytes()).unwrap();
+        let history = Recording::read(&mut text.as_bytes(), "lines", &InputOptions::default()).unwrap();
         let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/adaptive.yaml");
         let policy = Policy::open(&policy).unwrap();
-        let buffer = OutputBuffer::default();
+        let mut events = Vec::new();
         let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: latency, seed: 1 };
-        replay(&history, &policy, &settings, Some(Box::new(buffer.clone())), &|_| {}).unwrap();
-        let events = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+        replay(&history.channels, &policy, &settings, Some(&mut events), &|_| {}).unwrap();
+        let events = String::from_utf8(events).unwrap();
         let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let calls: Vec<(usize, f64)> = events
             .filter(|event| event["kind"] == "judge_called")

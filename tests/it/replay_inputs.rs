@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_harness::test_store::TestStore;
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
+use aizuchi_import::input::{
+    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
+};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
     MessageId, UserId, Visibility, WorkspaceId,
@@ -15,10 +19,6 @@ use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case;
 use aizuchi_past::eval::decide::item;
-use aizuchi_past::replay::history::{ChannelSource, History, RecordedChannel, RecordedMessage};
-use aizuchi_past::replay::input::{
-    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
-};
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_store::InboxEntry;
 use flate2::Compression;
@@ -69,10 +69,9 @@ pub fn messages(channel: &RecordedChannel) -> Vec<RecordedMessage> {
 /// Returns a transcript of everything that was read. Threads must belong to a message.
 fn transcript(recording: &Recording) -> String {
     let mut text = String::new();
-    for index in 0..recording.channel_count() {
-        let channel = recording.channel(index).unwrap();
+    for channel in &recording.channels {
         text += &format!("{}\n", channel.name);
-        let messages = messages(&channel);
+        let messages = messages(channel);
         for message in &messages {
             let has_parent = |thread: &String| messages.iter().any(|it| it.id == *thread);
             assert!(message.thread.as_ref().is_none_or(has_parent), "{message:?}");
@@ -122,7 +121,7 @@ fn every_format_gives_the_same_conversation() {
         let recording = open(&fixture(name), &DEFAULT);
         assert_eq!(transcript(&recording), CONVERSATION, "{name}");
         assert_eq!((recording.format, recording.left_out), (format, expected), "{name}");
-        assert_eq!(recording.bad_records(), 0, "{name}");
+        assert_eq!(recording.bad_records.count, 0, "{name}");
     }
     // In Matrix, a file is a separate message.
     let recording = open(&fixture("matrix.json"), &DEFAULT);
@@ -198,8 +197,7 @@ fn private_channels_are_taken_on_request() {
 fn who_answers_whom_is_known_where_the_format_says_it() {
     for (name, answered) in [("discord", "9001"), ("matrix.json", "$1")] {
         let recording = open(&fixture(name), &DEFAULT);
-        let channel = recording.channel(0).unwrap();
-        let messages = messages(&channel);
+        let messages = messages(&recording.channels[0]);
         assert_eq!(messages.last().unwrap().reply_to, [answered], "{name}");
         assert!(messages.iter().all(|message| !message.opener), "{name}");
     }
@@ -258,7 +256,7 @@ fn bad_records_are_named_without_their_text() {
             .unwrap();
         std::fs::write(folder.path().join("porch/2026-03-02.json"), day).unwrap();
         let recording = open(folder.path(), &DEFAULT);
-        let bad: Vec<String> = recording.named_bad_records().collect();
+        let bad: Vec<String> = recording.bad_records.named().map(str::to_owned).collect();
         (recording.messages(), bad.join("\n"))
     };
     let good = r#"{"type":"message","user":"U1","ts":"1772442000.000100","text":"hi"}"#;
@@ -292,7 +290,7 @@ fn malformed_files_are_refused_or_named() {
         let recording = Recording::open(file.path(), &DEFAULT, &|_| {});
         recording.map_or_else(
             |error| format!("{error:#}"),
-            |recording| recording.named_bad_records().collect::<Vec<_>>().join("\n"),
+            |recording| recording.bad_records.named().collect::<Vec<_>>().join("\n"),
         )
     };
     let guild = r#""guild":{"id":"1","name":"x"}"#;
@@ -378,7 +376,6 @@ fn files_without_an_end_are_refused() {
     ] {
         let readers = [
             Recording::open(file, &DEFAULT, &|_| {}).err(),
-            History::open(file).err(),
             RecordedAnswers::open(file).err(),
             case::open(std::slice::from_ref(file)).err(),
             item::open(std::slice::from_ref(file)).err(),

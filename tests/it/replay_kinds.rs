@@ -3,9 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
-use aizuchi_past::replay::history::ChannelSource;
-use aizuchi_past::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
@@ -54,10 +53,10 @@ fn open(path: &Path) -> Recording {
 
 /// Returns each message as `channel: text`.
 fn said(recording: &Recording) -> Vec<String> {
-    let channels = (0..recording.channel_count()).map(|index| recording.channel(index).unwrap());
+    let channels = recording.channels.iter();
     channels
         .flat_map(|channel| {
-            let said = messages(&channel).into_iter();
+            let said = messages(channel).into_iter();
             said.map(|message| format!("{}: {}", channel.name, message.text)).collect::<Vec<_>>()
         })
         .collect()
@@ -91,7 +90,7 @@ fn an_export_of_slack_is_read_however_it_was_packed() {
         for path in [zip.path(), folder(files).path()] {
             let recording = open(path);
             assert_eq!(recording.messages(), 1, "{files:?}");
-            let counts = (recording.bad_records(), recording.left_out.private_channels);
+            let counts = (recording.bad_records.count, recording.left_out.private_channels);
             assert_eq!((recording.format, counts), (InputFormat::Slack, (0, 0)), "{files:?}");
         }
     }
@@ -283,7 +282,7 @@ fn raw_messages_of_slack_are_read() {
     let expected =
         ["porch: at 1772442000.000100", "porch: at 1772442001.000100", "C5: at 1772442002.000100"];
     assert_eq!(said(&recording), expected);
-    assert_eq!((recording.format, recording.bad_records()), (InputFormat::SlackMessages, 1));
+    assert_eq!((recording.format, recording.bad_records.count), (InputFormat::SlackMessages, 1));
     assert_eq!((recording.left_out.private_channels, recording.left_out.notices), (3, 1));
     assert!(!recording.tells_private);
     let folder = folder(&[

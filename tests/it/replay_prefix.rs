@@ -1,18 +1,16 @@
 //! The shared prefix of consecutive prompts, within a channel's day: a cache that lasts for minutes contains nothing
 //! from the evening before.
 
-use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use aizuchi_past::replay::history::History;
+use aizuchi_import::input::{InputOptions, Recording};
 use aizuchi_past::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use serde_json::{Value, json};
 
 const DAY: i64 = 24 * 3_600;
 
 /// Returns two channels with four bursts of messages on each of two days, the second starting shortly after midnight.
-fn two_days() -> History {
+fn two_days() -> Recording {
     let mut lines = String::new();
     for (channel, days) in [("porch", 0..2_i64), ("shed", 1..2)] {
         for (day, burst) in days.flat_map(|day| (0..4_i64).map(move |burst| (day, burst))) {
@@ -27,20 +25,7 @@ fn two_days() -> History {
             }
         }
     }
-    History::read(lines.as_bytes()).unwrap()
-}
-
-#[derive(Clone, Default)]
-struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for OutputBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    Recording::read(&mut lines.as_bytes(), "lines", &InputOptions::default()).unwrap()
 }
 
 #[test]
@@ -48,10 +33,10 @@ fn the_first_prompt_of_a_channels_day_is_left_out() {
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/debounce-30.yaml");
     let policy = Policy::open(&policy).unwrap();
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
-    let buffer = OutputBuffer::default();
-    let output: Box<dyn Write + Send> = Box::new(buffer.clone());
-    let (score, _) = replay(&two_days(), &policy, &settings, Some(output), &|_| {}).unwrap();
-    let events = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    let mut events = Vec::new();
+    let channels = two_days().channels;
+    let score = replay(&channels, &policy, &settings, Some(&mut events), &|_| {}).unwrap();
+    let events = String::from_utf8(events).unwrap();
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let calls: Vec<Value> = events.filter(|event| event["kind"] == "judge_called").collect();
     assert_eq!(calls.len(), 12);
@@ -83,8 +68,9 @@ fn single_prompts_of_days_share_nothing_that_is_known() {
     let lines = lines.collect::<Vec<_>>().join("\n");
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/debounce-30.yaml");
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
-    let history = History::read(lines.as_bytes()).unwrap();
+    let history =
+        Recording::read(&mut lines.as_bytes(), "lines", &InputOptions::default()).unwrap();
     let policy = Policy::open(&policy).unwrap();
-    let (score, _) = replay(&history, &policy, &settings, None, &|_| {}).unwrap();
+    let score = replay(&history.channels, &policy, &settings, None, &|_| {}).unwrap();
     assert_eq!((score.judge_calls, score.prefix_share()), (3, None));
 }

@@ -44,7 +44,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     ("unicode_normalization", &["aizuchi-model/recall", "aizuchi-llm/prompt"]),
     ("unicode_segmentation", &["aizuchi-model/split"]),
-    ("unicode_width", &["aizuchi-model/table", "aizuchi-past/report"]),
+    ("unicode_width", &["aizuchi-model/table"]),
     ("axum", &["aizuchi-web", "aizuchi-fakes"]),
     ("askama", &["aizuchi-web", "aizuchi-past/report", "aizuchi-fakes"]),
     ("hyper", &["aizuchi-web"]),
@@ -71,19 +71,19 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("dotenvy", &["aizuchi-config"]),
-    ("comfy_table", &["aizuchi-past/replay", "aizuchi-past/eval"]),
+    ("comfy_table", &["aizuchi-past/table", "aizuchi-past/report"]),
     (
         "flate2",
         &[
             "aizuchi-model/input_file",
             "aizuchi-agent/web_access",
-            "aizuchi-past/replay",
+            "aizuchi-import/input",
             "aizuchi-web",
             "aizuchi-fakes",
         ],
     ),
-    ("zip", &["aizuchi-past/replay"]),
-    ("tempfile", &["aizuchi-past/replay", "aizuchi-import/record_sorter"]),
+    ("zip", &["aizuchi-import/input"]),
+    ("tempfile", &["aizuchi-past/replay", "aizuchi-import/record_sorter", "aizuchi-import/input"]),
 ];
 
 /// A source file: its crate, its module path in the crate, and its code without comments and tests.

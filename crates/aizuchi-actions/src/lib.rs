@@ -1,7 +1,12 @@
-//! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The whole
-//! text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons around
-//! it; anything else is conversation, which a model answers.
+//! What people order or decide: `question` has what awaits a decision, `access` what a visitor of the pages may do, and
+//! `refusal` why something is not done. The rest is commands that users give in plain words, in either language. The
+//! whole text after the persona's name must be a command, or a plain request to be quiet with courtesies and reasons
+//! around it; anything else is conversation, which a model answers.
 
+pub mod refusal;
+pub mod access;
+pub mod desk;
+pub mod question;
 pub mod named_message;
 pub mod quoted;
 pub mod remembered;
@@ -18,12 +23,15 @@ pub mod reply_renderer;
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
+use aizuchi_model::chat::{
+    ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility, WorkspaceId,
+};
 use aizuchi_model::persona::Language;
 use aizuchi_model::persona::written::language_of;
 use aizuchi_model::rules::setting_override::{SettingKind, SettingRole};
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_store::order::Order;
+use aizuchi_store::{Store, StoreError};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -52,18 +60,9 @@ pub enum Command {
     Stop,
     /// Take part here in this mode; `None` returns to the configured mode.
     Mode(Option<Mode>),
-    /// Follow the standing order in the command from now on.
-    GiveStandingOrder(StandingOrderTarget),
-    /// Keep the standing order in the command as a draft, and report what it would have changed.
-    DraftStandingOrder(StandingOrderTarget),
-    /// Follow the draft of this number from now on.
-    KeepStandingOrder(i64),
-    /// Discard the draft of this number.
-    DropOrderDraft(i64),
+    StandingOrder(StandingOrderCommand),
     /// List the standing orders that apply here.
     ListStandingOrders,
-    /// Stop following the order of this number.
-    DropStandingOrder(i64),
     /// Change a setting, or all of them, as the command says.
     ChangeSetting(SettingRequest),
     /// List the settings that apply here.
@@ -82,6 +81,21 @@ pub enum Command {
     Help,
     /// Explain how to give a command that was nearly given.
     Usage(NearMiss),
+}
+
+/// A change of the standing orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandingOrderCommand {
+    /// Follow the order in the command from now on.
+    Give(StandingOrderTarget),
+    /// Keep the order in the command as a draft, and report what it would have changed.
+    Draft(StandingOrderTarget),
+    /// Follow the draft of this number from now on.
+    Keep(i64),
+    /// Discard the draft of this number.
+    DropDraft(i64),
+    /// Stop following the order of this number.
+    Drop(i64),
 }
 
 /// A command whose argument was not understood.
@@ -135,6 +149,21 @@ pub enum MuteScope {
     Workspace,
 }
 
+/// Returns the order of a `stop`. It never shortens a mute; it is then only recorded.
+pub async fn stop_order(
+    store: &dyn Store,
+    (workspace, channel): (WorkspaceId, ChannelId),
+    at: Timestamp,
+    by: Role,
+) -> Result<Order, StoreError> {
+    let until = at + STOP_DURATION;
+    let orders = store.orders(&workspace).await?;
+    Ok(match orders.channel_mute(&channel, until) {
+        Some(_) => Order::NoteStop { workspace, channel, until },
+        None => Order::Mute { workspace, channel: Some(channel), until, by },
+    })
+}
+
 impl Command {
     /// Whether it has something left out or forgotten, and therefore counts however late it is read.
     pub fn is_about_privacy(self) -> bool {
@@ -152,8 +181,10 @@ impl Command {
     /// Turns a new standing order into a draft, if the rules require that.
     pub fn under(self, rulebook: &Rulebook) -> Self {
         match self {
-            Command::GiveStandingOrder(target) if rulebook.drafts_standing_orders => {
-                Command::DraftStandingOrder(target)
+            Command::StandingOrder(StandingOrderCommand::Give(target))
+                if rulebook.drafts_standing_orders =>
+            {
+                Command::StandingOrder(StandingOrderCommand::Draft(target))
             }
             command => command,
         }
@@ -220,23 +251,14 @@ impl CommandRequest {
         match self.command {
             Command::Mode(_)
             | Command::Mute { scope: MuteScope::Workspace, .. }
-            | Command::GiveStandingOrder(StandingOrderTarget::Workspace)
-            | Command::DraftStandingOrder(StandingOrderTarget::Workspace)
+            | Command::StandingOrder(
+                StandingOrderCommand::Give(StandingOrderTarget::Workspace)
+                | StandingOrderCommand::Draft(StandingOrderTarget::Workspace),
+            )
             | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
-            Command::GiveStandingOrder(
-                StandingOrderTarget::Thread
-                | StandingOrderTarget::Channel
-                | StandingOrderTarget::Order(_),
-            )
-            | Command::DraftStandingOrder(
-                StandingOrderTarget::Thread
-                | StandingOrderTarget::Channel
-                | StandingOrderTarget::Order(_),
-            )
-            | Command::DropStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_)
-            | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
+            Command::StandingOrder(_) | Command::Reset => {
+                self.visibility == Visibility::Direct || self.role == Role::Admin
+            }
             // A model may cost more, so choosing one is reserved for admins even in direct messages.
             Command::ChangeSetting(SettingRequest { target, kind, is_narrowing }) => match target {
                 SettingTarget::Workspace | SettingTarget::Named => self.role == Role::Admin,
@@ -276,11 +298,7 @@ impl CommandRequest {
                 | Command::Unmute(_)
                 | Command::Stop
                 | Command::Mode(_)
-                | Command::GiveStandingOrder(_)
-                | Command::DropStandingOrder(_)
-                | Command::DraftStandingOrder(_)
-                | Command::KeepStandingOrder(_)
-                | Command::DropOrderDraft(_)
+                | Command::StandingOrder(_)
                 | Command::ChangeSetting(_)
                 | Command::Reset => true,
                 Command::Why
@@ -323,14 +341,10 @@ impl CommandRequest {
             Command::Why
             | Command::Status
             | Command::Memory
-            | Command::GiveStandingOrder(_)
+            | Command::StandingOrder(_)
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
             | Command::ListSettings
-            | Command::DropStandingOrder(_)
-            | Command::DraftStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_)
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

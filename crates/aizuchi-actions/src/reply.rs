@@ -122,11 +122,7 @@ impl CommandReplies {
                     }
                 }
             }
-            Command::GiveStandingOrder(_)
-            | Command::DraftStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropStandingOrder(_)
-            | Command::DropOrderDraft(_) => {
+            Command::StandingOrder(_) => {
                 self.standing_order_text(request, &orders, language, trial).await?
             }
             Command::ListStandingOrders => {

@@ -18,7 +18,7 @@ use aizuchi_store::order_journal::{GivenOrder, OrderKind};
 use crate::parse::standing_order::WrittenStandingOrder;
 use crate::reply::{CommandReplies, screen_stored};
 use crate::standing_order_trial::{StandingOrderTrialOutcome, StepTrial};
-use crate::{Command, CommandRequest, StandingOrderTarget};
+use crate::{Command, CommandRequest, StandingOrderCommand, StandingOrderTarget};
 
 /// Why a command about standing orders has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,11 @@ pub fn to_order(
     name: &str,
 ) -> Result<Order, StandingOrderRefusal> {
     let workspace = request.conversation.workspace.clone();
-    match request.command {
-        Command::GiveStandingOrder(target) => {
+    let Command::StandingOrder(command) = request.command else {
+        return Err(StandingOrderRefusal::NoOrder);
+    };
+    match command {
+        StandingOrderCommand::Give(target) => {
             let (text, by) = words(request, name)?;
             Ok(match find_target(request, orders, target)? {
                 DraftTarget::New(scope) => Order::GiveStandingOrder { workspace, scope, text, by },
@@ -56,7 +59,7 @@ pub fn to_order(
                 }
             })
         }
-        Command::DraftStandingOrder(target) => {
+        StandingOrderCommand::Draft(target) => {
             let (text, by) = words(request, name)?;
             let target = find_target(request, orders, target)?;
             if let DraftTarget::New(scope) = &target
@@ -66,42 +69,24 @@ pub fn to_order(
             }
             Ok(Order::DraftStandingOrder { workspace, target, text, by })
         }
-        Command::DropStandingOrder(number) => {
+        StandingOrderCommand::Drop(number) => {
             let found = find(request, orders.standing_in(&request.conversation), number);
             if let (Err(unmet), Err(_)) = (found, find_draft(request, orders, number)) {
                 return Err(unmet);
             }
             Ok(Order::DropStandingOrder { workspace, number })
         }
-        Command::KeepStandingOrder(number) => {
+        StandingOrderCommand::Keep(number) => {
             let draft = find_draft(request, orders, number)?;
             if draft.version == 1 && is_full(&orders.standing, &draft.scope) {
                 return Err(StandingOrderRefusal::TooMany);
             }
             Ok(Order::KeepStandingOrder { workspace, number })
         }
-        Command::DropOrderDraft(number) => {
+        StandingOrderCommand::DropDraft(number) => {
             find_draft(request, orders, number)?;
             Ok(Order::DropOrderDraft { workspace, number })
         }
-        Command::Why
-        | Command::Status
-        | Command::Memory
-        | Command::Mute { .. }
-        | Command::Unmute(_)
-        | Command::Stop
-        | Command::Mode(_)
-        | Command::ListStandingOrders
-        | Command::ChangeSetting(_)
-        | Command::ListSettings
-        | Command::Reset
-        | Command::ForgetThat
-        | Command::ForgetMe
-        | Command::ForgetMeForSure
-        | Command::OptOut
-        | Command::OptIn
-        | Command::Help
-        | Command::Usage(_) => Err(StandingOrderRefusal::NoOrder),
     }
 }
 
@@ -220,14 +205,14 @@ impl CommandReplies {
                 language, draft.number, scope, &text, &told, name,
             ));
         }
-        if let Command::DropOrderDraft(number) = request.command
+        if let Command::StandingOrder(StandingOrderCommand::DropDraft(number)) = request.command
             && self.has_dropped_draft(request, number).await?
         {
             return Ok(texts::commands::draft_dropped(language, number));
         }
         let given = orders.standing.iter().find(|order| *order.by == *by);
         let kept = orders.standing_in(&request.conversation).find(|order| {
-            matches!(request.command, Command::KeepStandingOrder(number) if number == order.number)
+            request.command == Command::StandingOrder(StandingOrderCommand::Keep(order.number))
         });
         let text = match (given.or(kept), to_order(request, orders, name)) {
             (Some(order), _) => {

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::ip_network::IpNetwork;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use strum::{EnumString, IntoStaticStr};
 
 use crate::guessing::is_guessable;
 use crate::secret::Secret;
@@ -77,39 +77,6 @@ pub struct NamedToken {
     pub role: AccessRole,
     /// At least 16 characters that are hard to guess.
     pub token: HttpToken,
-}
-
-/// Who may do what on the pages and through the API.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Deserialize,
-    JsonSchema,
-    EnumString,
-    IntoStaticStr,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-#[schemars(inline)]
-pub enum AccessRole {
-    /// Reads figures.
-    Viewer,
-    /// Also gives orders, and reads what was said in public channels.
-    Operator,
-    /// Also reads what was said in private channels, which is recorded, and what models were asked.
-    Admin,
-}
-
-impl AccessRole {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// What a proxy of `http.trusted_proxies` says about who has signed in there. People that no list names have no access.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::outgoing::urls::without_urls;
@@ -10,9 +11,7 @@ use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::split::utf16_length;
 use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperChat, KeeperQuestion, QuestionPlace};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
@@ -182,7 +181,7 @@ impl DiscordPlatform {
     pub(super) async fn answer_click(&self, interaction: &Value) {
         match parse_click(interaction) {
             // A form can only be the first response.
-            Some(click) if click.button == KeeperButton::Edit => {
+            Some(click) if click.button == Choice::Edit => {
                 self.open_form(interaction, click).await;
             }
             Some(click) => {
@@ -323,7 +322,7 @@ fn parse_click(interaction: &Value) -> Option<Click> {
         workspace: WorkspaceId::new(workspace),
         subject: QuestionSubject::parse(key)?,
         user: UserId::new(user),
-        button: KeeperButton::parse(button)?,
+        button: button.parse().ok()?,
     })
 }
 
@@ -371,13 +370,15 @@ mod tests {
             heading: "In #tea I’d say:".to_owned(),
             draft: "Ask again.".to_owned(),
             note: "Why: nobody answers".to_owned(),
-            buttons: KeeperButton::ALL.map(|button| (button, "Words")).into(),
+            buttons: Choice::ALL.iter().map(|choice| (*choice, "Words")).collect(),
         }
     }
 
     #[test]
     fn each_button_says_what_was_clicked() {
-        for (component, button) in question_buttons(&question()).iter().zip(KeeperButton::ALL) {
+        for (component, button) in
+            question_buttons(&question()).iter().zip(Choice::ALL.iter().copied())
+        {
             let custom_id = &component["custom_id"];
             assert!(custom_id.as_str().unwrap().len() <= 100, "{custom_id}");
             let interaction = json!({ "user": { "id": "5" }, "data": { "custom_id": custom_id } });

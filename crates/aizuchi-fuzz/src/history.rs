@@ -2,21 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_import::input::{InputOptions, PrivateChannels, Recording};
 use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
+use aizuchi_import::to_import;
+use aizuchi_import::to_import::arranged::Destination;
 use aizuchi_model::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_past::eval::case;
-use aizuchi_past::replay::history::{ChannelSource, History};
-use aizuchi_past::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi_past::replay::to_import;
-use aizuchi_past::replay::to_import::arranged::Destination;
 use jiff::tz::TimeZone;
 
 /// Reads a recording: one JSON object per line.
 pub fn replay_lines(bytes: &[u8]) {
-    let Ok(history) = History::read(bytes) else { return };
+    let options = InputOptions::default();
+    let Ok(history) = Recording::read(&mut &*bytes, "lines", &options) else { return };
     for channel in &history.channels {
         let times = channel.rows.all().map(|row| row.at());
         assert!(times.is_sorted(), "{channel:?}");
@@ -33,13 +33,12 @@ pub fn replay_exports(bytes: &[u8]) {
     };
     let Ok(recording) = Recording::read(&mut &*bytes, "export", &options) else { return };
     let mut messages = 0;
-    for index in 0..recording.channel_count() {
-        let Ok(channel) = recording.channel(index) else { panic!("channel {index} is lost") };
+    for channel in &recording.channels {
         assert!(channel.rows.all().is_sorted_by_key(|row| row.at()), "{channel:?}");
         messages += channel.rows.len() as u64;
     }
     assert_eq!(messages, recording.messages());
-    for bad in recording.named_bad_records() {
+    for bad in recording.bad_records.named() {
         assert!(bad.len() < 200, "{bad}");
     }
 }

@@ -1,6 +1,11 @@
-//! Imports the data of another bot. Messages are heard as backfill, which is owed no answers; memories and memos are
+//! Reads recorded chat, for a replay or an import, and imports the data of another bot. Messages are heard as backfill, which is owed no answers; memories and memos are
 //! stored through orders. Existing data stays unchanged, so an import is idempotent.
 
+pub mod json_lines;
+pub mod export_lines;
+pub mod rows;
+pub mod history;
+pub mod input;
 pub mod record_sorter;
 pub mod message_ids;
 pub mod streamed;
@@ -12,6 +17,7 @@ mod opted_out;
 mod withdrawn;
 pub mod kotonoha;
 pub mod myao2;
+pub mod to_import;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -3,39 +3,34 @@
 
 pub mod case;
 pub mod answers;
-mod language_prompts;
 pub mod calls;
-pub mod prompts;
 pub mod baseline;
 pub mod score;
 pub mod report;
 pub mod table;
 pub mod decide;
+pub mod prompts;
 
 use aizuchi_model::context::state::ConversationState;
 
-/// The result of one case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StateAnswer {
-    /// The answer names this state.
-    State(ConversationState),
-    /// The answer names no state, or several. That counts as active, as it does in a channel.
-    NoState,
-    /// There is no answer. The string says why and contains no chat text.
-    Failed(String),
-}
+use crate::answer::MindAnswer;
+
+/// The state that an answer names. One that names none, or several, is unreadable.
+pub type StateAnswer = MindAnswer<ConversationState>;
 
 impl StateAnswer {
     pub fn from_answer(answer: &str) -> Self {
-        ConversationState::parse(answer).map_or(Self::NoState, Self::State)
+        let unreadable = || Self::Unreadable("it names no state, or several".to_owned());
+        ConversationState::parse(answer).map_or_else(unreadable, Self::Known)
     }
 
-    /// Returns the state that the answer counts as. A failed call has none.
+    /// Returns the state that the answer counts as: as in a channel, one that cannot be read counts as active. A failed
+    /// call has none.
     pub fn state(&self) -> Option<ConversationState> {
         match self {
-            Self::State(state) => Some(*state),
-            Self::NoState => Some(ConversationState::Active),
-            Self::Failed(_) => None,
+            Self::Known(state) => Some(*state),
+            Self::Unreadable(_) => Some(ConversationState::Active),
+            Self::Unknown(_) => None,
         }
     }
 }

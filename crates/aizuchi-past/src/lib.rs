@@ -11,8 +11,12 @@ pub mod ledger;
 // What was known when a decision was made.
 pub mod past_moment;
 
+// Figures side by side, of policies and of minds.
+mod table;
+
 // Measuring: the pipeline on a virtual clock, a search for better settings, and a model against labeled cases.
 pub mod replay;
+pub mod answer;
 pub mod tune;
 pub mod eval;
 

@@ -5,14 +5,7 @@
 //! the order of the channels, so a replay is deterministic: equal input, policy and seed give the same events, byte for
 //! byte, on any number of processors.
 
-pub mod json_lines;
-pub mod export_lines;
-pub mod rows;
-pub mod history;
-pub mod input;
-pub mod timing;
 pub mod moments;
-pub mod by_conversation;
 pub mod record;
 pub mod score;
 pub mod table;
@@ -20,14 +13,14 @@ pub mod learning;
 mod simulation;
 mod side_by_side;
 pub mod judge;
-pub mod to_import;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_llm::Llm;
 use aizuchi_llm::builtin::BuiltinStandIn;
 use aizuchi_llm::prompt::builder::PromptBuilder;
@@ -39,9 +32,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::warn;
 
-use crate::replay::by_conversation::{ByConversation, ConversationSet};
-use crate::replay::history::{ChannelSource, RecordedChannel};
-use crate::replay::input::database::LabelsByChannel;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
@@ -56,8 +46,6 @@ const KEPT_MESSAGES: usize = 50_000;
 pub struct Policy {
     pub name: String,
     pub config: Config,
-    /// The names of the policies that this one repeats with the default limits restored.
-    pub with_default_limits_of: Vec<String>,
 }
 
 impl Policy {
@@ -71,7 +59,6 @@ impl Policy {
         Ok(Self {
             name: name.with_context(|| format!("{} names no file of settings", path.display()))?,
             config,
-            with_default_limits_of: Vec::new(),
         })
     }
 
@@ -106,11 +93,7 @@ impl Policy {
 
     /// Returns the defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
-        Self {
-            name: "default".to_owned(),
-            config: Config::default(),
-            with_default_limits_of: Vec::new(),
-        }
+        Self { name: "default".to_owned(), config: Config::default() }
     }
 }
 
@@ -132,29 +115,25 @@ pub struct ReplaySettings {
     pub seed: u64,
 }
 
-/// The output that the events of a replay are written to.
-pub type EventOutput = Box<dyn Write + Send>;
-
 /// Receives the result of each channel, in the order of the channels.
 pub type ChannelVisitor<'a> =
-    &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
+    &'a mut dyn FnMut(&RecordedChannel, &mut Record) -> anyhow::Result<()>;
 
 /// Replays recorded channels under one policy. Calls `progress` with the number of messages after each channel.
 pub fn replay(
-    channels: &dyn ChannelSource,
+    channels: &[RecordedChannel],
     policy: &Policy,
     settings: &ReplaySettings,
-    events: Option<EventOutput>,
+    events: Option<&mut dyn Write>,
     progress: &dyn Fn(u64),
-) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
-    let replay = Replay::new(policy, *settings)?;
+) -> anyhow::Result<ReplayScore> {
     let mut score = ReplayScore::new(policy);
-    let events = replay.run(channels, events, &mut |_, channel, record| {
+    Replay::new(policy, *settings)?.run(channels, events, &mut |channel, record| {
         score.add(channel, record);
         progress(channel.rows.len() as u64);
         Ok(())
     })?;
-    Ok((score, events))
+    Ok(score)
 }
 
 /// A policy, and everything that is needed to replay channels under it.
@@ -214,11 +193,6 @@ impl<'a> Replay<'a> {
         Self { kept_messages, ..self }
     }
 
-    /// Sets the memory of what was judged.
-    pub fn learning_with(self, learning: Arc<ReplayLearning>) -> Self {
-        Self { learning, ..self }
-    }
-
     /// Sets the welcome labels of the channels, for `response.tolerance`. They apply from the beginning of the replay,
     /// as they would from now on.
     pub fn knowing(self, labels: &LabelsByChannel) -> Self {
@@ -248,110 +222,32 @@ impl<'a> Replay<'a> {
     /// Replays the channels, and passes each result to `take`.
     pub fn run(
         &self,
-        channels: &dyn ChannelSource,
-        events: Option<EventOutput>,
+        channels: &[RecordedChannel],
+        events: Option<&mut dyn Write>,
         take: ChannelVisitor<'_>,
-    ) -> anyhow::Result<Option<EventOutput>> {
-        match self.threads {
-            _ if self.learning.keeps_moments() => self.run_in_turn(channels, events, take),
-            0 | 1 => self.run_in_turn(channels, events, take),
-            threads => side_by_side::run(self, threads, channels, events, take),
-        }
+    ) -> anyhow::Result<()> {
+        // What one channel teaches counts in the next.
+        let threads = if self.learning.keeps_moments() { 1 } else { self.threads };
+        side_by_side::run(self, threads, channels, events, take)
     }
 
-    fn run_in_turn(
-        &self,
-        channels: &dyn ChannelSource,
-        mut events: Option<EventOutput>,
-        take: ChannelVisitor<'_>,
-    ) -> anyhow::Result<Option<EventOutput>> {
-        let mut stopwatch = Stopwatch::start();
-        for index in 0..channels.channel_count() {
-            let channel = channels.channel(index)?;
-            let mut record = self.channel(&channel, events.take())?;
-            record.elapsed_seconds = stopwatch.lap();
-            take(index, &channel, &mut record)?;
-            events = record.output;
-        }
-        Ok(events)
-    }
-
-    fn channel(
-        &self,
-        channel: &RecordedChannel,
-        events: Option<EventOutput>,
-    ) -> anyhow::Result<Record> {
-        let mut record = empty_record(channel, self.policy, events);
+    fn channel(&self, channel: &RecordedChannel, mut record: Record) -> anyhow::Result<Record> {
+        record.policy = self.policy.name.as_str().into();
+        record.channel = channel.name.as_str().into();
         record.moments = self.is_observed.then(Moments::default);
         record.stop = self.stop.clone();
         let recorder = Arc::new(Recorder::new(record));
-        let simulate = || simulation::run(channel, &self.setup(), &recorder);
+        let simulate = || simulation::run(channel, self, &recorder);
         match self.is_logged {
             true => simulate()?,
             false => with_default(NoSubscriber::new(), simulate)?,
         }
-        let mut record = into_record(recorder)?;
+        let recorder =
+            Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
+        let mut record = recorder.into_inner();
         match record.first_error.take() {
             Some(error) => Err(error),
             None => Ok(record),
         }
     }
-}
-
-impl Replay<'_> {
-    fn setup(&self) -> simulation::SimulationSetup<'_> {
-        let Self { policy, settings, mind, prompts, learning, kept_messages, .. } = self;
-        let (settings, kept_messages) = (*settings, *kept_messages);
-        simulation::SimulationSetup { policy, settings, prompts, mind, learning, kept_messages }
-    }
-}
-
-/// Measures the time between the results of two channels. The laps add up to the duration of the replay.
-struct Stopwatch(Instant);
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// Returns the seconds since the last lap.
-    fn lap(&mut self) -> f64 {
-        let began = std::mem::replace(&mut self.0, Instant::now());
-        self.0.duration_since(began).as_secs_f64()
-    }
-}
-
-fn empty_record(
-    channel: &RecordedChannel,
-    policy: &Policy,
-    output: Option<Box<dyn Write + Send>>,
-) -> Record {
-    Record {
-        policy: policy.name.as_str().into(),
-        channel: channel.name.as_str().into(),
-        now: jiff::Timestamp::UNIX_EPOCH,
-        heard_rows: 0,
-        calls: Vec::new(),
-        gated: 0,
-        all_posts: Vec::new(),
-        unsolicited_posts: Vec::new(),
-        reacted: 0,
-        failed: 0,
-        last_prompt: String::new(),
-        considered: ByConversation::default(),
-        decisions: ByConversation::default(),
-        second_looks: ConversationSet::default(),
-        moments: None,
-        output,
-        elapsed_seconds: 0.0,
-        stop: CancellationToken::new(),
-        first_error: None,
-    }
-}
-
-/// Unwraps the recorder. The simulation has ended, so this is the only reference to it.
-fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
-    let recorder =
-        Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
-    Ok(recorder.into_inner())
 }

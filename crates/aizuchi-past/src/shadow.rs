@@ -2,6 +2,7 @@
 //! that is not in force yet. Nothing is posted, and nothing is written to the ledger.
 
 pub mod prompts;
+pub mod moments;
 pub mod judge_again;
 pub mod persona_trial;
 pub mod standing_order_trial;

@@ -6,13 +6,11 @@ pub mod tuned_setting;
 pub mod search;
 pub mod validation;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use aizuchi_import::history::RecordedChannel;
 
-use crate::replay::history::{ChannelSource, History, RecordedChannel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use crate::tune::figures::{TuneFigures, UtcDay, day_of};
@@ -39,16 +37,13 @@ pub struct DaySplit {
 
 impl DaySplit {
     /// Splits a history by its days. `None` if it has no messages.
-    pub fn new(channels: &dyn ChannelSource) -> anyhow::Result<Option<Self>> {
+    pub fn new(channels: &[RecordedChannel]) -> Option<Self> {
         let mut messages: BTreeMap<UtcDay, u64> = BTreeMap::new();
-        for index in 0..channels.channel_count() {
-            let channel = channels.channel(index)?;
-            for row in channel.rows.all() {
-                *messages.entry(day_of(row.at())).or_default() += 1;
-            }
+        for row in channels.iter().flat_map(|channel| channel.rows.all()) {
+            *messages.entry(day_of(row.at())).or_default() += 1;
         }
         let days: Vec<UtcDay> = messages.keys().copied().collect();
-        let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };
+        let (first, last) = (days.first()?, days.last()?);
         let middle = days[((days.len() as f64 * LEARNED_SHARE) as usize).min(days.len() - 1)];
         // Finds the first of the newest days before the middle that together have at most this many messages; at least
         // one day.
@@ -67,13 +62,13 @@ impl DaySplit {
             true => newest(COARSE_MESSAGES),
             false => begin,
         };
-        Ok(Some(Self { begin, coarse, middle, end: *last }))
+        Some(Self { begin, coarse, middle, end: *last })
     }
 }
 
 /// Replays the channels, and sums up each day. `answers` replace the judge that the settings name.
 pub fn measure(
-    channels: &dyn ChannelSource,
+    channels: &[RecordedChannel],
     policy: &Policy,
     settings: &ReplaySettings,
     answers: Option<&Arc<RecordedAnswers>>,
@@ -83,39 +78,22 @@ pub fn measure(
     if let Some(answers) = answers {
         replay = replay.judged_by(answers.clone());
     }
-    replay.run(channels, None, &mut |_, channel, record| {
+    replay.run(channels, None, &mut |channel, record| {
         figures::add(&mut days, channel, record);
         Ok(())
     })?;
     Ok(days)
 }
 
-/// The channels between two days, both inclusive.
-pub struct Part<'a> {
-    pub channels: &'a dyn ChannelSource,
-    pub begin: UtcDay,
-    pub end: UtcDay,
-}
-
-impl Part<'_> {
-    /// Reads the channels once, so that they can be replayed often.
-    pub fn read(&self) -> anyhow::Result<History> {
-        let mut history = History::default();
-        for index in 0..self.channel_count() {
-            let channel = self.channel(index)?.into_owned();
-            history.channels.extend((!channel.rows.is_empty()).then_some(channel));
-        }
-        Ok(history)
-    }
-}
-
-impl ChannelSource for Part<'_> {
-    fn channel_count(&self) -> usize {
-        self.channels.channel_count()
-    }
-
-    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
-        let is_within = |at: Timestamp| (self.begin..=self.end).contains(&day_of(at));
-        Ok(Cow::Owned(self.channels.channel(index)?.within(is_within)?))
-    }
+/// Returns the channels between two days, both inclusive.
+pub fn within(
+    channels: &[RecordedChannel],
+    begin: UtcDay,
+    end: UtcDay,
+) -> anyhow::Result<Vec<RecordedChannel>> {
+    let is_within = |at| (begin..=end).contains(&day_of(at));
+    let parts = channels.iter().map(|channel| channel.within(is_within));
+    let mut parts: Vec<RecordedChannel> = parts.collect::<anyhow::Result<_>>()?;
+    parts.retain(|channel| !channel.rows.is_empty());
+    Ok(parts)
 }

@@ -7,19 +7,13 @@ pub mod comparison;
 
 use std::sync::Arc;
 
-use aizuchi_llm::Llm;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
-use aizuchi_model::decision::tolerance::{ChannelLabels, Label};
+use aizuchi_import::input::database::LabelsByChannel;
+use aizuchi_model::decision::tolerance::Label;
 use jiff::SignedDuration;
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::replay::history::History;
-use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::ledger::LedgerJudge;
-use crate::replay::judge::model::{AskMode, CallBudget, CallCounts, ModelJudge};
+use crate::replay::judge::model::{CallCounts, ModelJudge, ShadowModel};
 use crate::replay::judge::recorded::RecordedAnswers;
-use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use crate::what_if::comparison::WhatIfComparison;
@@ -30,23 +24,11 @@ use crate::what_if::settings::TriedSettings;
 pub struct WhatIf {
     pub material: Arc<Material>,
     pub tried: TriedSettings,
+    /// The model for the moments for which the ledger has no verdict.
     pub model: ShadowModel,
     /// The welcome labels of the channel, oldest first, for `response.tolerance`. Today's labels apply to all of the
     /// days, as they would from now on.
     pub labels: Vec<Label>,
-}
-
-/// The model for the moments for which the ledger has no verdict.
-#[derive(Clone)]
-pub struct ShadowModel {
-    pub llm: Arc<dyn Llm>,
-    /// The parameters of its requests, which are part of the cache key.
-    pub parameters: String,
-    /// The answers that it gave before.
-    pub cache: Arc<AnswerCache>,
-    pub limits: CallBudget,
-    /// The runtime for its calls. `None` if it is not asked, and its cost is only estimated.
-    pub runtime: Option<Handle>,
 }
 
 /// The result of a trial.
@@ -98,41 +80,23 @@ impl WhatIf {
     ) -> anyhow::Result<Moments> {
         let Material { channel, verdicts, since, .. } = &*self.material;
         let recorded = RecordedAnswers::from_verdicts(&channel.name, verdicts.clone());
-        let judge = LedgerJudge::new(recorded, model.clone(), *since);
+        let judge = recorded.or_asking(model.clone(), *since);
         // The prompts must be the same whether a model is asked or only priced, so that a cached answer is found again.
         let settings =
             ReplaySettings { judge: ReplayJudge::Model, latency_ms: LATENCY_MS, seed: SEED };
-        let history = History { channels: vec![channel.clone()], bad_lines: Vec::new() };
         let replay = Replay::new(policy, settings)?.judged_by(Arc::new(judge)).on_threads(1);
-        let replay = replay.learning_with(Arc::new(self.learning()));
+        let labels = LabelsByChannel::from([(channel.name.clone(), self.labels.clone())]);
         let mut moments = Moments::default();
-        replay.observed().unlogged().until(stop.clone()).run(
-            &history,
+        replay.knowing(&labels).observed().unlogged().until(stop.clone()).run(
+            std::slice::from_ref(channel),
             None,
-            &mut |_, _, record| {
+            &mut |_, record| {
                 moments = record.moments.take().unwrap_or_default();
                 Ok(())
             },
         )?;
         moments.moments.retain(|moment| moment.at >= *since);
         Ok(moments)
-    }
-
-    /// Returns the data of the judge's gate. In a replay, the channel is its own workspace.
-    fn learning(&self) -> ReplayLearning {
-        let learning = ReplayLearning::default();
-        let name = self.material.channel.name.as_str();
-        let labels = ChannelLabels::from([(ChannelId::new(name), self.labels.clone())]);
-        learning.gates.labels.replace(WorkspaceId::new(name), labels.into());
-        learning
-    }
-}
-
-impl ShadowModel {
-    pub fn judge(&self) -> ModelJudge {
-        let Self { llm, parameters, cache, limits, runtime } = self.clone();
-        let mode = runtime.map_or(AskMode::Never, AskMode::Live);
-        ModelJudge::new(llm, parameters, cache, limits, mode)
     }
 }
 
@@ -145,7 +109,8 @@ mod tests {
     use aizuchi_llm::builtin::BuiltinMind;
     use aizuchi_llm::price::Prices;
     use aizuchi_model::chat::{
-        Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
+        Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, UserId,
+        Visibility, WorkspaceId,
     };
     use aizuchi_model::decision::Judgment;
     use aizuchi_model::rules::Mode;
@@ -153,8 +118,9 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::replay::history::{RecordedChannel, RecordedMessage};
+    use crate::replay::judge::model::CallBudget;
     use crate::what_if::comparison::Tally;
+    use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 
     const TEXT: &str = "does anybody know where the spare key is?";
 

@@ -14,14 +14,12 @@ pub mod weekly_note;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_actions::desk::Desk;
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use aizuchi_model::decision::consent::{ConsentChoice, ConsentId};
-use aizuchi_model::decision::proposal::{ProposalChoice, ProposalId};
-use aizuchi_model::decision::trust::{TrustChoice, TrustOfferId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
-use aizuchi_model::texts;
 use aizuchi_store::archive::Archive;
 use aizuchi_store::spoken_language::SpokenLanguage;
 use aizuchi_store::weekly_notes::WeeklyNotes;
@@ -94,33 +92,7 @@ pub struct KeeperQuestion {
     /// The reason, and where to read the rest if this is not all.
     pub note: String,
     /// The buttons with their labels.
-    pub buttons: Vec<(KeeperButton, &'static str)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuestionSubject {
-    Proposal(ProposalId),
-    Call(ConsentId),
-    Trust(TrustOfferId),
-}
-
-impl QuestionSubject {
-    /// Returns the key by which the platform identifies the question.
-    pub fn key(self) -> String {
-        match self {
-            QuestionSubject::Proposal(id) => id.to_string(),
-            QuestionSubject::Call(id) => format!("call-{id}"),
-            QuestionSubject::Trust(id) => format!("trust-{id}"),
-        }
-    }
-
-    pub fn parse(key: &str) -> Option<Self> {
-        Some(match key.split_once('-') {
-            Some(("call", id)) => QuestionSubject::Call(ConsentId(id.parse().ok()?)),
-            Some(("trust", id)) => QuestionSubject::Trust(TrustOfferId(id.parse().ok()?)),
-            Some(_) | None => QuestionSubject::Proposal(ProposalId(key.parse().ok()?)),
-        })
-    }
+    pub buttons: Vec<(Choice, &'static str)>,
 }
 
 /// The place of a question: a message of a private chat.
@@ -130,86 +102,13 @@ pub struct QuestionPlace {
     pub message: MessageId,
 }
 
-/// A button below a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum KeeperButton {
-    Say,
-    /// Opens a form in which the keeper can edit the text.
-    Edit,
-    NotNow,
-    Never,
-    AllowOnce,
-    Refuse,
-    /// Post without approval from now on.
-    ByItself,
-    NotYet,
-}
-
-/// The choice that a button stands for.
-enum ButtonChoice {
-    Proposal(ProposalChoice),
-    /// Decides nothing yet; submitting the form does.
-    Form,
-    Call(ConsentChoice),
-    Trust(TrustChoice),
-}
-
-impl KeeperButton {
-    pub const ALL: [Self; 8] = [
-        KeeperButton::Say,
-        KeeperButton::Edit,
-        KeeperButton::NotNow,
-        KeeperButton::Never,
-        KeeperButton::AllowOnce,
-        KeeperButton::Refuse,
-        KeeperButton::ByItself,
-        KeeperButton::NotYet,
-    ];
-
-    /// Returns the name by which the platform identifies the button.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|button| button.name() == name)
-    }
-
-    fn label(self, language: Language) -> &'static str {
-        match self {
-            KeeperButton::Say => texts::console::say_it(language),
-            KeeperButton::Edit => texts::keeper::edit(language),
-            KeeperButton::NotNow => texts::console::not_now(language),
-            KeeperButton::Never => texts::console::never_like_this(language),
-            KeeperButton::AllowOnce => texts::consents::allow_once(language),
-            KeeperButton::Refuse => texts::consents::refuse(language),
-            KeeperButton::ByItself => texts::trust::by_itself(language),
-            KeeperButton::NotYet => texts::trust::not_yet(language),
-        }
-    }
-
-    fn choice(self) -> ButtonChoice {
-        match self {
-            KeeperButton::Say => ButtonChoice::Proposal(ProposalChoice::SayIt),
-            KeeperButton::Edit => ButtonChoice::Form,
-            KeeperButton::NotNow => ButtonChoice::Proposal(ProposalChoice::NotNow),
-            KeeperButton::Never => ButtonChoice::Proposal(ProposalChoice::NeverLikeThis),
-            KeeperButton::AllowOnce => ButtonChoice::Call(ConsentChoice::AllowOnce),
-            KeeperButton::Refuse => ButtonChoice::Call(ConsentChoice::Refuse),
-            KeeperButton::ByItself => ButtonChoice::Trust(TrustChoice::ByItself),
-            KeeperButton::NotYet => ButtonChoice::Trust(TrustChoice::NotYet),
-        }
-    }
-}
-
 /// A click on a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Click {
     pub workspace: WorkspaceId,
     pub subject: QuestionSubject,
     pub user: UserId,
-    pub button: KeeperButton,
+    pub button: Choice,
 }
 
 /// The platform's response to a click.
@@ -316,6 +215,15 @@ impl Keepers {
         self.inbox.channel_cache.rulebook().has_keeper()
     }
 
+    fn desk(&self) -> Desk<'_> {
+        Desk {
+            store: &*self.inbox.store,
+            archive: &*self.archive,
+            rulebook: self.inbox.channel_cache.rulebook(),
+            now: self.inbox.clock.now(),
+        }
+    }
+
     fn place_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> String {
         let name = self.inbox.channel_cache.channel_name(workspace, channel);
         name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
@@ -334,33 +242,5 @@ impl Keepers {
             own: self.language,
         };
         spoken.of(&ConversationId { workspace, channel, thread: None }).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buttons_have_names_of_their_own() {
-        for button in KeeperButton::ALL {
-            assert_eq!(KeeperButton::parse(button.name()), Some(button));
-        }
-        assert_eq!(KeeperButton::parse("words"), None);
-    }
-
-    #[test]
-    fn subjects_have_keys_of_their_own() {
-        let (proposal, call) =
-            (QuestionSubject::Proposal(ProposalId(7)), QuestionSubject::Call(ConsentId(7)));
-        assert_eq!((proposal.key().as_str(), call.key().as_str()), ("7", "call-7"));
-        let trust = QuestionSubject::Trust(TrustOfferId(7));
-        assert_eq!(trust.key(), "trust-7");
-        for subject in [proposal, call, trust] {
-            assert_eq!(QuestionSubject::parse(&subject.key()), Some(subject));
-        }
-        for key in ["", "call-", "call-x", "seven", "call-7-8", "trust-", "other-7"] {
-            assert_eq!(QuestionSubject::parse(key), None, "{key}");
-        }
     }
 }

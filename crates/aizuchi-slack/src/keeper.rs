@@ -1,6 +1,7 @@
 //! Asks keepers in their direct message with the bot, with buttons below the question, and takes their clicks and
 //! edits.
 
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_agent::metrics::labels::MalformedInput;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
@@ -8,9 +9,7 @@ use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_model::texts;
 use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperChat, KeeperQuestion, QuestionPlace};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -235,7 +234,7 @@ fn parse_click(workspace: &WorkspaceId, payload: &Value) -> Option<Click> {
         workspace: workspace.clone(),
         subject: QuestionSubject::parse(non_empty_str(&action["value"])?)?,
         user: UserId::new(parse_id(&payload["user"]["id"])?),
-        button: KeeperButton::parse(non_empty_str(&action["action_id"])?)?,
+        button: non_empty_str(&action["action_id"])?.parse().ok()?,
     })
 }
 
@@ -304,6 +303,7 @@ fn to_sections(text: &str) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_actions::question::Choice;
     use aizuchi_model::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_model::decision::proposal::ProposalId;
     use aizuchi_model::persona::Language;
@@ -318,7 +318,7 @@ mod tests {
             heading: "In #tea I’d say:".to_owned(),
             draft: "Ask **again**.".to_owned(),
             note: "Why: nobody answers".to_owned(),
-            buttons: KeeperButton::ALL.map(|button| (button, "Words")).into(),
+            buttons: Choice::ALL.iter().map(|choice| (*choice, "Words")).collect(),
         }
     }
 
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(blocks[2]["text"]["text"], "Ask *again*.");
         let answer = blocks.last().unwrap();
         let elements = answer["elements"].as_array().unwrap();
-        for (element, button) in elements.iter().zip(KeeperButton::ALL) {
+        for (element, button) in elements.iter().zip(Choice::ALL.iter().copied()) {
             let mut action = element.clone();
             action["block_id"] = answer["block_id"].clone();
             let payload =

@@ -4,73 +4,48 @@ use std::fmt;
 
 use aizuchi_model::decision::consent::ConsentProblem;
 use aizuchi_model::persona::Language;
+use aizuchi_model::refusal::RefusalKind;
 use aizuchi_model::standing_order::MAX_PER_SCOPE;
-use aizuchi_model::texts;
+use aizuchi_model::texts::refusals;
 
-/// Why a write is refused. Retrying does not help until the state changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefusalReason {
-    DeadLetterGone,
+aizuchi_model::refusals! {
+    /// Why a write is refused. Retrying does not help until the state changes.
+    #[derive(Clone, PartialEq, Eq)]
+    RefusalReason: RefusalKind |language|
+    DeadLetterGone [Conflict "dead_letter_gone"] refusals::dead_letter_gone(language);
     /// Something else is pending in the letter's conversation.
-    DeadLetterBlocked,
+    DeadLetterBlocked [Conflict "dead_letter_blocked"] refusals::dead_letter_blocked(language);
     /// The rest of an answer that was posted in part is lost.
-    DeadLetterIncomplete,
+    DeadLetterIncomplete [Conflict "dead_letter_incomplete"] refusals::dead_letter_incomplete(language);
     /// A memory or memo has changed since the user saw it.
-    MemoryChanged,
+    MemoryChanged [Conflict "memory_changed"] refusals::memory_changed(language);
     /// The decision is still open, or does not exist.
-    NotDecided,
+    NotDecided [Conflict "not_decided"] refusals::not_decided(language);
     /// The scope has the maximum number of standing orders.
-    TooManyStandingOrders,
+    TooManyStandingOrders [Conflict "too_many_standing_orders"]
+        refusals::too_many_standing_orders(language, MAX_PER_SCOPE);
     /// No standing order with this number is in force.
-    NoStandingOrder,
+    NoStandingOrder [Conflict "no_standing_order"] refusals::no_standing_order(language);
     /// There is no draft with this number.
-    NoOrderDraft,
+    NoOrderDraft [Conflict "no_order_draft"] refusals::no_order_draft(language);
     /// There is no such proposal, or its decision is gone.
-    ProposalGone,
+    ProposalGone [Conflict "proposal_gone"] refusals::proposal_gone(language);
     /// The proposal is decided already.
-    ProposalDecided,
+    ProposalDecided [Conflict "proposal_decided"] refusals::proposal_decided(language);
     /// The proposal has lapsed.
-    ProposalLapsed,
+    ProposalLapsed [Conflict "proposal_lapsed"] refusals::proposal_lapsed(language);
     /// Something else is pending in the proposal's conversation.
-    ProposalBlocked,
+    ProposalBlocked [Conflict "proposal_blocked"] refusals::proposal_blocked(language);
     /// The trust offer was answered already, or is no longer open.
-    TrustOfferGone,
+    TrustOfferGone [Conflict "trust_offer_gone"] refusals::trust_offer_gone(language);
     /// There is no such call.
-    ConsentGone,
+    ConsentGone [Conflict "consent_gone"] refusals::consent_gone(language);
     /// The call is decided already.
-    ConsentDecided,
+    ConsentDecided [Conflict "consent_decided"] refusals::consent_decided(language);
     /// The call cannot be allowed any more.
-    ConsentLapsed,
+    ConsentLapsed [Conflict "consent_lapsed"] refusals::consent_lapsed(language);
     /// The database's error about a value, or that this store does not keep such data.
-    Unstorable(String),
-}
-
-impl RefusalReason {
-    /// The text for the user whose order was refused.
-    pub fn describe(&self, language: Language) -> String {
-        let text: fn(Language) -> &'static str = match self {
-            Self::DeadLetterGone => texts::refusals::dead_letter_gone,
-            Self::DeadLetterBlocked => texts::refusals::dead_letter_blocked,
-            Self::DeadLetterIncomplete => texts::refusals::dead_letter_incomplete,
-            Self::MemoryChanged => texts::refusals::memory_changed,
-            Self::NotDecided => texts::refusals::not_decided,
-            Self::TooManyStandingOrders => {
-                return texts::refusals::too_many_standing_orders(language, MAX_PER_SCOPE);
-            }
-            Self::NoStandingOrder => texts::refusals::no_standing_order,
-            Self::NoOrderDraft => texts::refusals::no_order_draft,
-            Self::ProposalGone => texts::refusals::proposal_gone,
-            Self::ProposalDecided => texts::refusals::proposal_decided,
-            Self::ProposalLapsed => texts::refusals::proposal_lapsed,
-            Self::ProposalBlocked => texts::refusals::proposal_blocked,
-            Self::TrustOfferGone => texts::refusals::trust_offer_gone,
-            Self::ConsentGone => texts::refusals::consent_gone,
-            Self::ConsentDecided => texts::refusals::consent_decided,
-            Self::ConsentLapsed => texts::refusals::consent_lapsed,
-            Self::Unstorable(why) => return texts::refusals::unstorable(language, why),
-        };
-        text(language).to_owned()
-    }
+    Unstorable(why: String) [Conflict "unstorable"] refusals::unstorable(language, why);
 }
 
 impl From<ConsentProblem> for RefusalReason {

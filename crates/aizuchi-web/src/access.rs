@@ -1,18 +1,11 @@
-//! Who sent a request, and what they may do and read.
+//! Who sent a request, and which requests each role may send.
 
-use std::sync::Arc;
-
-use aizuchi_config::http::AccessRole;
-use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
-use aizuchi_model::persona::Language;
-use aizuchi_model::texts;
-use aizuchi_store::stored_message::StoredMessage;
+use aizuchi_actions::access::Access;
+use aizuchi_model::access_role::AccessRole;
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;
 
 use crate::sessions::Session;
-use crate::signed_in_user::SignedInUser;
 
 /// Who sent a request.
 #[derive(Clone, Debug)]
@@ -27,106 +20,17 @@ pub struct Visitor {
     pub revision: u64,
 }
 
-/// What a visitor may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Health checks and the sign-in.
-    Public,
-    /// Any client on this machine, while no token is set. It may use the local room, and give orders everywhere.
-    ThisMachine,
-    SignedIn(SignedInUser),
-}
-
-impl Access {
-    /// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.
-    pub fn allows(&self, method: &Method, path: &str) -> bool {
-        match self {
-            Access::Public => false,
-            Access::ThisMachine => true,
-            Access::SignedIn(holder) => match holder.role {
-                AccessRole::Admin => true,
-                // The choice of the model that reads private channels is reserved to those who may read them.
-                AccessRole::Operator => method == Method::GET || !path.starts_with("/api/models"),
-                AccessRole::Viewer => is_for_viewers(method, path),
-            },
-        }
-    }
-
-    pub fn may_order(&self) -> bool {
-        match self {
-            Access::Public => false,
-            Access::ThisMachine => true,
-            Access::SignedIn(holder) => holder.role >= AccessRole::Operator,
-        }
-    }
-
-    pub fn is_admin(&self) -> bool {
-        self.role() == Some(AccessRole::Admin)
-    }
-
-    /// Whether they may read messages of this visibility.
-    pub fn may_read(&self, workspace: &WorkspaceId, visibility: Visibility) -> bool {
-        let is_public = visibility == Visibility::Public;
-        match self {
-            Access::Public => false,
-            Access::ThisMachine => *workspace == workspace_id(),
-            Access::SignedIn(holder) => match holder.role {
-                AccessRole::Admin => true,
-                AccessRole::Operator => is_public || *workspace == workspace_id(),
-                AccessRole::Viewer => false,
-            },
-        }
-    }
-
-    pub fn may_read_message(&self, stored: &StoredMessage) -> bool {
-        self.may_read(&stored.message.conversation.workspace, stored.visibility)
-    }
-
-    /// Whether they may read prompts, answers and reasons, in which a model may repeat what was said while a channel
-    /// was private.
-    pub fn may_read_models(&self, workspace: &WorkspaceId) -> bool {
-        self.may_read(workspace, Visibility::Private)
-    }
-
-    /// Whether they may learn the name of a channel.
-    pub fn may_name(&self, visibility: Visibility) -> bool {
-        visibility == Visibility::Public || self.is_admin()
-    }
-
-    /// Returns the name of a channel as they may know it, or its id.
-    pub fn name_of(&self, channel: &Channel) -> String {
-        match self.may_name(channel.visibility) {
-            true => channel.name.to_string(),
-            false => channel.id.to_string(),
-        }
-    }
-
-    /// Says why text is hidden from them.
-    pub fn withheld(&self, language: Language) -> &'static str {
-        match self {
-            Access::ThisMachine => texts::console::withheld_here(language),
-            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
-        }
-    }
-
-    pub fn role(&self) -> Option<AccessRole> {
-        match self {
-            Access::Public | Access::ThisMachine => None,
-            Access::SignedIn(holder) => Some(holder.role),
-        }
-    }
-
-    /// The name under which the journals record them. Empty for this machine.
-    pub fn signature(&self) -> Arc<str> {
-        self.reader().cloned().unwrap_or_default()
-    }
-
-    /// The name under which reads of private channels are recorded.
-    pub fn reader(&self) -> Option<&Arc<str>> {
-        match self {
-            Access::Public | Access::ThisMachine => None,
-            Access::SignedIn(holder) => Some(&holder.name),
-        }
+/// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.
+pub fn allows(access: &Access, method: &Method, path: &str) -> bool {
+    match access {
+        Access::Public => false,
+        Access::ThisMachine => true,
+        Access::SignedIn(holder) => match holder.role {
+            AccessRole::Admin => true,
+            // The choice of the model that reads private channels is reserved to those who may read them.
+            AccessRole::Operator => method == Method::GET || !path.starts_with("/api/models"),
+            AccessRole::Viewer => is_for_viewers(method, path),
+        },
     }
 }
 
@@ -149,28 +53,12 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_actions::access::SignedInUser;
+
     use super::*;
 
     fn signed_in(role: AccessRole) -> Access {
         Access::SignedIn(SignedInUser { name: "mia".into(), role })
-    }
-
-    #[test]
-    fn each_role_reads_what_it_may() {
-        let (room, team) = (workspace_id(), WorkspaceId::new("slack:T1"));
-        use Visibility::{Direct, Private, Public};
-        for (access, expected) in [
-            (Access::Public, [false; 4]),
-            (Access::ThisMachine, [true, false, false, false]),
-            (signed_in(AccessRole::Viewer), [false; 4]),
-            (signed_in(AccessRole::Operator), [true, true, false, false]),
-            (signed_in(AccessRole::Admin), [true; 4]),
-        ] {
-            let places = [(&room, Public), (&team, Public), (&team, Private), (&team, Direct)];
-            let found =
-                places.map(|(workspace, visibility)| access.may_read(workspace, visibility));
-            assert_eq!(found, expected, "{access:?}");
-        }
     }
 
     #[test]
@@ -180,9 +68,9 @@ mod tests {
             (signed_in(AccessRole::Operator), false),
             (signed_in(AccessRole::Admin), true),
         ] {
-            assert_eq!(access.allows(&Method::POST, "/api/models"), expected, "{access:?}");
-            assert_eq!(access.allows(&Method::POST, "/api/models/look"), expected, "{access:?}");
-            assert!(access.allows(&Method::GET, "/api/models"), "{access:?}");
+            assert_eq!(allows(&access, &Method::POST, "/api/models"), expected, "{access:?}");
+            assert_eq!(allows(&access, &Method::POST, "/api/models/look"), expected, "{access:?}");
+            assert!(allows(&access, &Method::GET, "/api/models"), "{access:?}");
         }
     }
 
@@ -209,9 +97,9 @@ mod tests {
             (Method::DELETE, "/api/memos/1", false),
             (Method::DELETE, "/api/demo", false),
         ] {
-            assert_eq!(viewer.allows(&method, path), expected, "{method} {path}");
-            assert!(signed_in(AccessRole::Operator).allows(&method, path));
-            assert!(!Access::Public.allows(&method, path));
+            assert_eq!(allows(&viewer, &method, path), expected, "{method} {path}");
+            assert!(allows(&signed_in(AccessRole::Operator), &method, path));
+            assert!(!allows(&Access::Public, &method, path));
         }
         assert!(!viewer.may_order() && signed_in(AccessRole::Operator).may_order());
     }

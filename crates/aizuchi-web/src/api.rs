@@ -4,6 +4,7 @@ pub mod messages;
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, MessageId, User, WorkspaceId};
 use aizuchi_model::decision::{Decision, DecisionId};
@@ -20,7 +21,7 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{AddedChannelView, ChannelView, ListedUser, MarkedDecisionView, MessageView};
 use crate::workspaces::{Shown, WorkspaceParameter};

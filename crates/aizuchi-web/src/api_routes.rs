@@ -10,6 +10,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use crate::actions::{act, act_on};
 use crate::api::messages::{
     DeleteQuery, DeletedAnswer, EditBody, MessagesAnswer, MessagesQuery, PostBody, ReactBody,
     WrittenAnswer,
@@ -19,13 +20,14 @@ use crate::api::{
 };
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
-use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer};
+use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::marks::MarkBody;
+use crate::memories::MemoryOrderBody;
 use crate::memories::api::{
-    ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
+    ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
 };
 use crate::models::{ChoiceBody, ModelsAnswer};
 use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
@@ -33,14 +35,16 @@ use crate::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::proposals::{ProposalBody, ProposalsAnswer};
-use crate::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
+use crate::standing_orders::{
+    DraftKeep, StandingOrderBody, StandingOrderDrop, StandingOrdersAnswer, StandingOrdersQuery,
+};
 use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, marks, memories, models, order_journal, orders, place_settings,
-    private_reads, proposals, standing_orders, trust, workspaces,
+    files, judge_again, memories, models, order_journal, orders, place_settings, private_reads,
+    proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -134,7 +138,7 @@ impl Endpoint {
 /// Lists endpoints by topic: method, path, name, summary and handler, then what it takes and answers.
 macro_rules! endpoints {
     ($($topic:ident {$(
-        $method:ident $path:literal $id:literal $summary:ident => $($handler:ident)::+
+        $method:ident $path:literal $id:literal $summary:ident => $handler:path
         $(, $part:ident $(<$type:ty>)? $(($argument:expr))?)*;
     )*})*) => {
         /// Returns all endpoints, by topic.
@@ -152,7 +156,7 @@ macro_rules! endpoints {
                     answer: None,
                     takes_file: false,
                     answers_file: false,
-                    route: on(MethodFilter::$method, $($handler)::+),
+                    route: on(MethodFilter::$method, $handler),
                 }
                 $(.$part$(::<$type>)?($($argument)?))*,
             )*)*]
@@ -189,24 +193,24 @@ endpoints! {
         GET "/api/room" "getRoom" get_room => api::room, query<WorkspaceQuery>, answers<RoomAnswer>;
     }
     Orders {
-        POST "/api/mute" "mute" mute => orders::mute, body<MuteBody>;
-        POST "/api/unmute" "unmute" unmute => orders::unmute, body<UnmuteBody>;
-        POST "/api/stop" "stop" stop => orders::stop, body<StopBody>;
-        POST "/api/mode" "setMode" set_mode => orders::set_mode, body<ModeBody>;
-        POST "/api/opt-out" "optOut" opt_out => orders::opt_out, body<OptOutBody>;
+        POST "/api/mute" "mute" mute => act::<MuteBody>, body<MuteBody>;
+        POST "/api/unmute" "unmute" unmute => act::<UnmuteBody>, body<UnmuteBody>;
+        POST "/api/stop" "stop" stop => act::<StopBody>, body<StopBody>;
+        POST "/api/mode" "setMode" set_mode => act::<ModeBody>, body<ModeBody>;
+        POST "/api/opt-out" "optOut" opt_out => act::<OptOutBody>, body<OptOutBody>;
         GET "/api/opt-outs" "listOptOuts" list_opt_outs => order_journal::opt_outs,
             query<WorkspaceQuery>, answers<OptOutsAnswer>;
         GET "/api/standing-orders" "listStandingOrders" list_standing_orders => standing_orders::list,
             query<StandingOrdersQuery>, answers<StandingOrdersAnswer>;
-        POST "/api/standing-orders" "giveStandingOrder" give_standing_order => standing_orders::give,
+        POST "/api/standing-orders" "giveStandingOrder" give_standing_order => act::<StandingOrderBody>,
             body<StandingOrderBody>;
-        POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => standing_orders::keep,
+        POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => act_on::<DraftKeep>,
             query<WorkspaceQuery>;
-        DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => standing_orders::drop,
+        DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<StandingOrderDrop>,
             query<WorkspaceQuery>;
         GET "/api/settings" "listSettings" list_settings => place_settings::list,
             query<SettingsQuery>, answers<SettingsAnswer>;
-        POST "/api/settings" "changeSetting" change_setting => place_settings::change,
+        POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
             body<SettingBody>;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;
@@ -214,36 +218,36 @@ endpoints! {
     Ledger {
         GET "/api/decisions" "listDecisions" list_decisions => api::decisions,
             query<DecisionsQuery>, answers<DecisionsAnswer>;
-        POST "/api/decisions/{id}/mark" "markDecision" mark_decision => marks::mark, body<MarkBody>;
+        POST "/api/decisions/{id}/mark" "markDecision" mark_decision => act::<MarkBody>, body<MarkBody>;
         POST "/api/decisions/{id}/judge" "judgeAgain" judge_again => judge_again::judge,
             body<JudgeBody>, answers<JudgedAgainAnswer>;
         GET "/api/proposals" "listProposals" list_proposals => proposals::list,
             query<WorkspaceFilter>, answers<ProposalsAnswer>;
-        POST "/api/proposals/{id}" "decideProposal" decide_proposal => proposals::post,
+        POST "/api/proposals/{id}" "decideProposal" decide_proposal => act::<ProposalBody>,
             body<ProposalBody>, within(MAX_TEXT_BYTES);
-        POST "/api/trust-offers/{id}" "answerTrust" answer_trust => trust::post, body<TrustBody>;
+        POST "/api/trust-offers/{id}" "answerTrust" answer_trust => act::<TrustBody>, body<TrustBody>;
         GET "/api/calls" "listCalls" list_calls => consents::list,
             query<WorkspaceFilter>, answers<CallsAnswer>;
-        POST "/api/calls/{id}" "decideCall" decide_call => consents::post, body<CallBody>;
+        POST "/api/calls/{id}" "decideCall" decide_call => act::<CallBody>, body<CallBody>;
         GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
             query<DeadLetterParameters>, answers<DeadLettersAnswer>;
-        POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => dead_letters::retry,
+        POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<LetterRetry>,
             query<WorkspaceFilter>;
-        DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => dead_letters::drop,
+        DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => act_on::<LetterDrop>,
             query<WorkspaceFilter>;
     }
     Memory {
         GET "/api/memories" "listMemories" list_memories => memories::api::list,
             query<MemoriesQuery>, answers<MemoriesAnswer>;
-        POST "/api/memories" "changeMemory" change_memory => memories::api::order,
+        POST "/api/memories" "changeMemory" change_memory => act::<MemoryOrderBody>,
             body<MemoryOrderBody>, within(MAX_TEXT_BYTES);
         GET "/api/memory-changes" "listMemoryChanges" list_memory_changes => memories::api::journal,
             query<MemoriesQuery>, answers<ChangesAnswer>;
-        PUT "/api/memos/{id}" "changeMemo" change_memo => memories::api::put_memo,
+        PUT "/api/memos/{id}" "changeMemo" change_memo => act::<MemoBody>,
             body<MemoBody>, within(MAX_TEXT_BYTES);
-        POST "/api/memos/{id}/revert" "revertMemo" revert_memo => memories::api::post_memo_revert,
+        POST "/api/memos/{id}/revert" "revertMemo" revert_memo => act::<MemoRevertBody>,
             body<MemoRevertBody>;
-        DELETE "/api/memos/{id}" "removeMemo" remove_memo => memories::api::delete_memo,
+        DELETE "/api/memos/{id}" "removeMemo" remove_memo => act_on::<MemoriesQuery>,
             query<MemoriesQuery>;
     }
     Program {

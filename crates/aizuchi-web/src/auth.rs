@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use aizuchi_config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
+use aizuchi_actions::access::{Access, SignedInUser};
+use aizuchi_config::http::{HttpConfig, HttpToken, ProxySignIn};
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::reloadable::Reloadable;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
@@ -13,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Visitor};
+use crate::access::{Visitor, allows};
 use crate::console::layout::encode;
 use crate::failed_sign_ins::FailedSignIns;
 use crate::language::language_of;
@@ -23,7 +25,6 @@ use crate::problem_page::RefusedRequest;
 use crate::refusal::Refusal;
 use crate::sessions::{Session, Sessions};
 use crate::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
-use crate::signed_in_user::SignedInUser;
 use crate::{ApiProblem, Web};
 
 const STATIC_PATH: &str = "/static/";
@@ -331,7 +332,7 @@ fn to_sign_in(request: &Request) -> Redirect {
 /// Admits a visitor if their role has access to this path.
 fn permit(request: &Request, visitor: Visitor) -> Result<Visitor, Box<Response>> {
     let path = request.uri().path();
-    if is_public_path(path) || visitor.access.allows(request.method(), path) {
+    if is_public_path(path) || allows(&visitor.access, request.method(), path) {
         return Ok(visitor);
     }
     if path == "/" {

@@ -3,27 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
-use aizuchi_model::decision::consent::{
-    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
-};
+use aizuchi_model::decision::consent::{Consent, ConsentChoice, ConsentId, ConsentState};
 use aizuchi_model::memory::asker::named;
-use aizuchi_model::texts::refusals;
-use aizuchi_store::StoreError;
-use aizuchi_store::order::Order;
 use aizuchi_store::query::ConsentQuery;
-use aizuchi_store::refusal_reason::RefusalReason;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection};
-use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
+use axum::extract::{Extension, State};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::access::{Access, Visitor};
-use crate::api::json;
-use crate::deciders::{ChannelReader, hide_decider, require_decider};
+use crate::access::Visitor;
+use crate::actions::requests;
+use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, views};
 
@@ -58,22 +52,6 @@ pub struct CallView {
     decided: Option<f64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CallBody {
-    /// The id of the workspace to look in; all workspaces if omitted.
-    workspace: Option<String>,
-    choice: CallAction,
-}
-
-/// A choice about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CallAction {
-    AllowOnce,
-    Refuse,
-}
-
 /// `GET /api/calls`: of all workspaces, or of one.
 pub async fn list(
     State(web): State<Arc<Web>>,
@@ -89,23 +67,13 @@ pub async fn list(
     Ok(Json(CallsAnswer { calls: calls.into_iter().map(view).collect() }))
 }
 
-/// `POST /api/calls/ID`.
-pub async fn post(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: Result<Path<i64>, PathRejection>,
-    body: Result<Json<CallBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let gone = |_| StoreError::Refused(RefusalReason::ConsentGone);
-    let Path(id) = id.map_err(gone)?;
-    let body = json(body, refusals::format_of_call)?;
-    let choice = match body.choice {
-        CallAction::AllowOnce => ConsentChoice::AllowOnce,
-        CallAction::Refuse => ConsentChoice::Refuse,
-    };
-    let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
-    decide(&web, &visitor.access, workspace.as_ref(), ConsentId(id), choice).await?;
-    Ok(StatusCode::NO_CONTENT)
+requests! {
+    /// `POST /api/calls/ID`.
+    in_any CallBody { choice: ConsentChoice }
+    format_of_call |it, web, access, id| {
+        let (subject, chosen) = (QuestionSubject::Call(ConsentId(id)), (it.choice.into(), None));
+        deciders::decide(web, access, it.workspace.as_deref(), subject, chosen).await
+    }
 }
 
 fn view(consent: Consent) -> CallView {
@@ -126,15 +94,6 @@ fn view(consent: Consent) -> CallView {
         by: by.map(|by| named(&by).into()),
         decided: decided.map(views::seconds),
     }
-}
-
-/// Parses a choice as it is written in forms.
-pub fn parse_choice(name: &str) -> Option<ConsentChoice> {
-    Some(match name {
-        "allow_once" => ConsentChoice::AllowOnce,
-        "refuse" => ConsentChoice::Refuse,
-        _ => return None,
-    })
 }
 
 /// Returns the newest calls, and older ones that can still be decided, newest first, without the arguments that the
@@ -174,21 +133,4 @@ pub async fn read(
         workspaces::record_look(web, access, &workspace, Shown::Calls(&consents)).await?;
     }
     Ok(consents)
-}
-
-/// Allows or refuses a call.
-pub async fn decide(
-    web: &Web,
-    access: &Access,
-    workspace: Option<&WorkspaceId>,
-    id: ConsentId,
-    choice: ConsentChoice,
-) -> Result<(), ApiProblem> {
-    let found = web.archive.consent(workspace, id, web.clock.now()).await?;
-    let found = found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))?;
-    require_decider(web, access, &found.conversation).await?;
-    let (workspace, by) = (found.conversation.workspace, access.signature());
-    let step = ConsentStep::Decide(choice, by.clone());
-    let order = Order::TakeConsentStep { workspace, id, step };
-    Ok(web.inbox.apply_order(order.signed(by)).await?)
 }

@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
+use crate::actions::ActionRequest;
 use crate::refusal::Refusal;
 use crate::views::DeadLetterView;
-use crate::workspaces::{FilterParameter, Shown};
+use crate::workspaces::Shown;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,13 +48,6 @@ pub struct DeadLetterPage {
     pub letters: Vec<DeadLetter>,
     /// The cursor of the next older page, if there is one.
     pub older: Option<DeadLetterId>,
-}
-
-/// What an operator does with a dead letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeadLetterAction {
-    Retry,
-    Drop,
 }
 
 /// `GET /api/dead-letters`: of all workspaces, or of one.
@@ -96,70 +91,49 @@ pub async fn read(
     Ok(DeadLetterPage { letters, older })
 }
 
-/// Finds the letter with this id, in one workspace or in any.
-async fn find(
-    web: &Web,
-    workspace: Option<WorkspaceId>,
-    id: DeadLetterId,
-) -> Result<DeadLetter, ApiProblem> {
-    let before = Some(DeadLetterId(id.0.saturating_add(1)));
-    let query = DeadLetterQuery { workspace, before, limit: 1 };
-    let newest = web.archive.dead_letters(&query).await?.pop();
-    newest.filter(|letter| letter.id == id).ok_or_else(absent)
-}
-
 /// Whether the visitor may read the text of a letter, which a model wrote.
 pub fn may_read(access: &Access, letter: &DeadLetter) -> bool {
     access.may_read_models(&letter.conversation.workspace)
 }
 
-/// `POST /api/dead-letters/ID/retry`.
-pub async fn retry(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: Result<Path<i64>, PathRejection>,
-    filter: FilterParameter,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(|_| absent())?;
-    let workspace = workspaces::only(&web, filter).await?;
-    let action = DeadLetterAction::Retry;
-    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
-    Ok(StatusCode::NO_CONTENT)
+/// `POST /api/dead-letters/ID/retry`: of the given workspace, or without one, of any.
+#[derive(Deserialize)]
+pub struct LetterRetry {
+    pub workspace: Option<String>,
 }
 
 /// `DELETE /api/dead-letters/ID`.
-pub async fn drop(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: Result<Path<i64>, PathRejection>,
-    filter: FilterParameter,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(|_| absent())?;
-    let workspace = workspaces::only(&web, filter).await?;
-    let action = DeadLetterAction::Drop;
-    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
-    Ok(StatusCode::NO_CONTENT)
+#[derive(Deserialize)]
+pub struct LetterDrop {
+    pub workspace: Option<String>,
 }
 
-/// Retries or drops a letter of the given workspace, or without one, of any.
-pub async fn settle(
+impl ActionRequest for LetterRetry {
+    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
+        let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
+        Ok(Order::RetryDeadLetter { workspace, id }.signed(access.signature()))
+    }
+}
+
+impl ActionRequest for LetterDrop {
+    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
+        let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
+        Ok(Order::DropDeadLetter { workspace, id }.signed(access.signature()))
+    }
+}
+
+/// Finds a letter that the visitor may settle, and returns its workspace.
+async fn find(
     web: &Web,
     access: &Access,
-    workspace: Option<WorkspaceId>,
-    id: DeadLetterId,
-    action: DeadLetterAction,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let workspace = find(web, workspace, id).await?.conversation.workspace;
-    let order = match action {
-        DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
-        DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
-    };
-    Ok(web.inbox.apply_order(order.signed(access.signature())).await?)
-}
-
-fn absent() -> ApiProblem {
-    Refusal::NoDeadLetter.into()
+    workspace: Option<&str>,
+    id: i64,
+) -> Result<(WorkspaceId, DeadLetterId), ApiProblem> {
+    access.require_orders()?;
+    let workspace = workspaces::find_only(web, workspace).await?;
+    let (id, before) = (DeadLetterId(id), Some(DeadLetterId(id.saturating_add(1))));
+    let query = DeadLetterQuery { workspace, before, limit: 1 };
+    let newest = web.archive.dead_letters(&query).await?.pop();
+    let letter = newest.filter(|letter| letter.id == id).ok_or(ActionRefusal::NoDeadLetter)?;
+    Ok((letter.conversation.workspace, id))
 }

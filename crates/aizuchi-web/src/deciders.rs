@@ -1,31 +1,47 @@
-//! Who may decide on proposals, tool calls and offers: visitors who may give orders and read the channel.
+//! Proposals, tool calls and offers: visitors see those of the channels that they may read, and decide them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use aizuchi_actions::access::Access;
+use aizuchi_actions::desk::Actor;
+use aizuchi_actions::question::{Choice, QuestionSubject};
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::split::split;
+use aizuchi_platform::local::parse_text;
+use aizuchi_store::order::Order;
 use jiff::Timestamp;
 
-use crate::access::Access;
 use crate::refusal::Refusal;
-use crate::{ApiProblem, Web};
+use crate::{ApiProblem, Web, workspaces};
 
-/// Refuses visitors who may not decide about a conversation.
-pub async fn require_decider(
+/// Returns the order of a choice about a question of the given workspace, or without one, of any. `text` is what is said
+/// instead, if the choice is to edit.
+pub async fn decide(
     web: &Web,
     access: &Access,
-    conversation: &ConversationId,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let ConversationId { workspace, channel, .. } = conversation;
-    if ChannelReader::new(web, access).may_read(workspace, channel).await? {
-        return Ok(());
-    }
-    Err(match access {
-        Access::ThisMachine => Refusal::SignInToRead.into(),
-        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
+    workspace: Option<&str>,
+    subject: QuestionSubject,
+    (choice, text): (&str, Option<String>),
+) -> Result<Order, ApiProblem> {
+    let choice = subject.parse_choice(choice).ok_or(Refusal::IncompleteForm)?;
+    let workspace = workspaces::find_only(web, workspace).await?;
+    let (desk, actor) = (web.desk(), Actor::Visitor(access));
+    let question = desk.question(workspace.as_ref(), subject).await?;
+    desk.require_decider(actor, question.place()).await?;
+    let posts = match choice == Choice::Edit {
+        true => posts(web, question.place().0, text.as_deref().unwrap_or_default())?,
+        false => Vec::new(),
+    };
+    Ok(desk.decide(actor, &question, (choice, posts)).await?)
+}
+
+/// Splits a person's text into posts.
+fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
+    let text = parse_text(text).map_err(Refusal::Room)?;
+    Ok(match web.platforms.for_workspace(workspace) {
+        Ok(platform) => split(&text, platform.max_post_length()),
+        Err(_) => vec![text],
     })
 }
 

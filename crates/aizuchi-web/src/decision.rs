@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -14,7 +16,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::Method;
 use axum::response::Html;
 
-use crate::access::{Access, Visitor};
+use crate::access::{Visitor, allows};
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -115,7 +117,7 @@ pub async fn decision(
             true => &details.channel_name,
             false => decision.conversation.channel.as_str(),
         },
-        home: match access.allows(&Method::GET, "/") {
+        home: match allows(access, &Method::GET, "/") {
             true => "/",
             false => "/console",
         },
@@ -151,7 +153,7 @@ pub async fn find(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProb
 }
 
 pub fn absent() -> ApiProblem {
-    Refusal::NoDecision.into()
+    ActionRefusal::NoDecision.into()
 }
 
 fn message_item(message: &StoredMessage, language: Language) -> MessageItem {

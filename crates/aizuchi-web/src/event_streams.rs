@@ -1,6 +1,7 @@
 //! Limits the number of open event streams. Streams do not end by themselves, so without a limit, a few clients could
 //! hold all connections.
 
+use aizuchi_actions::access::Access;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use crate::Web;
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::peer::Peer;
 
 pub struct EventStreams {
@@ -104,13 +105,13 @@ async fn end_of_rights(visitor: Visitor, now: Timestamp) {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_config::http::AccessRole;
+    use aizuchi_model::access_role::AccessRole;
     use jiff::SignedDuration;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::sessions::{SESSION_AGE, Sessions};
-    use crate::signed_in_user::SignedInUser;
+    use aizuchi_actions::access::SignedInUser;
 
     #[test]
     fn one_client_leaves_room_for_others_and_places_are_freed() {

@@ -132,7 +132,7 @@ pub async fn download(
     let stored = web.archive.message(&workspace_id(), &channel, &message).await?;
     let stored = stored.filter(|stored| !stored.is_deleted).ok_or(Refusal::NoFile)?;
     if !visitor.access.may_read_message(&stored) {
-        return Err(workspaces::withheld(&visitor.access));
+        return Err(visitor.access.unreadable().into());
     }
     let file = stored.message.attachments.iter().find(|file| *file.id == *id);
     let file = file.ok_or(Refusal::NoFile)?;

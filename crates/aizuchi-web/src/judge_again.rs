@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, WorkspaceId};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
-use aizuchi_past::past_moment::{PastMoment, Unjudgeable, recorded_call};
+use aizuchi_past::answer::MindAnswer;
+use aizuchi_past::past_moment::{Unjudgeable, recorded_call};
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
-use aizuchi_past::replay::judge::model::CallCounts;
-use aizuchi_past::shadow::judge_again::{Rejudged, Rejudgment};
-use aizuchi_past::shadow::prompts;
-use aizuchi_past::shadow::prompts::{PastPrompts, language_of, unknown_channel};
-use aizuchi_past::what_if::ShadowModel;
+use aizuchi_past::replay::judge::model::{CallCounts, ShadowModel};
+use aizuchi_past::shadow::judge_again::Rejudgment;
+use aizuchi_past::shadow::prompts::unknown_channel;
 use aizuchi_store::query::DecisionQuery;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
@@ -40,7 +40,7 @@ pub struct RejudgeTarget {
 
 /// The result of asking again, or an estimate of its cost.
 pub struct RejudgeResult {
-    pub rejudged: Rejudged,
+    pub rejudged: MindAnswer<Judgment>,
     pub counts: CallCounts,
     pub model: ShadowModel,
     /// The budget limit that blocked the call, if one did.
@@ -79,23 +79,9 @@ async fn rejudgment(
         Err(why) => return Ok(Err(why)),
     };
     let config = web.models.config();
-    let window = config.limits().channel_messages;
-    let (archive, store) = (&*web.archive, &*web.store);
-    let moment = PastMoment::read(archive, store, decision.clone(), window).await?;
-    let Some(moment) = moment else { return Ok(Err(Unjudgeable::MessagesGone)) };
-    let rulebook = web.models.rulebook();
-    let language = language_of(archive, (&*config, &*rulebook), &decision.conversation).await?;
-    let prompts = PastPrompts::new(&config, rulebook, language);
-    let prompts = prompts.map_err(|error| unprepared(&error))?;
-    let context = moment.context(archive, channel).await?;
-    let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
-    let context = prompts::fitted(context, mode, &rules);
-    Ok(Ok(Rejudgment::new(&moment, call, context, &prompts)))
-}
-
-pub fn unprepared(error: &anyhow::Error) -> ApiProblem {
-    tracing::error!(error = format!("{error:#}"), "a prompt could not be prepared");
-    Refusal::PromptUnprepared.into()
+    let tried = shadow::moments(web, &config).read(channel, decision.clone()).await?;
+    let rejudgment = tried.map(|tried| Rejudgment::new(tried, call));
+    Ok(rejudgment.ok_or(Unjudgeable::MessagesGone))
 }
 
 /// Refuses visitors who may not read what models wrote in the workspace.
@@ -137,16 +123,16 @@ impl RejudgeResult {
     /// Returns why there is no verdict, if the judge was asked and there is none.
     pub fn problem(&self, language: Language) -> Option<String> {
         match (&self.rejudged, self.limit) {
-            (Rejudged::Judged(_), _) => None,
+            (MindAnswer::Known(_), _) => None,
             (_, Some(limit)) => {
                 let why = texts::judging::limit_reason(language, limit);
                 Some(texts::shadow::over_budget(language, &why))
             }
-            (Rejudged::Unreadable(why), None) => Some(texts::shadow::unreadable(language, why)),
-            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => {
+            (MindAnswer::Unreadable(why), None) => Some(texts::shadow::unreadable(language, why)),
+            (MindAnswer::Unknown(_), None) if self.counts.is_cap_reached => {
                 Some(texts::shadow::cap_reached(language).to_owned())
             }
-            (Rejudged::Unanswered, None) => Some(texts::shadow::unanswered(language).to_owned()),
+            (MindAnswer::Unknown(_), None) => Some(texts::shadow::unanswered(language).to_owned()),
         }
     }
 
@@ -157,10 +143,12 @@ impl RejudgeResult {
     /// Returns the refusal for a program that ordered the call, if the call itself is the problem.
     fn refusal(&self) -> Option<Refusal> {
         match (&self.rejudged, self.limit) {
-            (Rejudged::Judged(_) | Rejudged::Unreadable(_), _) => None,
-            (Rejudged::Unanswered, Some(limit)) => Some(Refusal::OverBudget(limit)),
-            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => Some(Refusal::CapReached),
-            (Rejudged::Unanswered, None) => Some(Refusal::ModelUnanswered),
+            (MindAnswer::Known(_) | MindAnswer::Unreadable(_), _) => None,
+            (MindAnswer::Unknown(_), Some(limit)) => Some(Refusal::OverBudget(limit)),
+            (MindAnswer::Unknown(_), None) if self.counts.is_cap_reached => {
+                Some(Refusal::CapReached)
+            }
+            (MindAnswer::Unknown(_), None) => Some(Refusal::ModelUnanswered),
         }
     }
 }
@@ -245,8 +233,8 @@ impl JudgedAgainAnswer {
             asked: false,
             problem: None,
             judged: match asked.rejudged {
-                Rejudged::Judged(judgment) => Some(judgment),
-                Rejudged::Unreadable(_) | Rejudged::Unanswered => None,
+                MindAnswer::Known(judgment) => Some(judgment),
+                MindAnswer::Unreadable(_) | MindAnswer::Unknown(_) => None,
             },
         }
     }

@@ -9,7 +9,6 @@ mod failed_sign_ins;
 pub mod computations;
 pub mod report_cache;
 pub mod shadow;
-pub mod signed_in_user;
 pub mod sign_in_link;
 mod sessions;
 mod access;
@@ -26,6 +25,7 @@ pub mod views;
 mod workspaces;
 pub mod figures;
 mod api;
+mod actions;
 mod order_journal;
 mod orders;
 mod standing_orders;
@@ -58,6 +58,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Heartbeat;
@@ -341,10 +342,25 @@ impl From<Refusal> for ApiProblem {
     }
 }
 
+impl From<ActionRefusal> for ApiProblem {
+    fn from(refusal: ActionRefusal) -> Self {
+        Refusal::Action(refusal).into()
+    }
+}
+
+impl From<ActionError> for ApiProblem {
+    fn from(error: ActionError) -> Self {
+        match error {
+            ActionError::Refused(refusal) => refusal.into(),
+            ActionError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Refused(why) => return Refusal::Order(why).into(),
+            StoreError::Refused(why) => return ActionRefusal::Order(why).into(),
             StoreError::Busy(_) => {
                 tracing::warn!(%error, "the store was too busy to serve a request")
             }

@@ -5,6 +5,8 @@ pub mod api;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::{ChannelId, Message, MessageId, WorkspaceId, to_single_line};
 use aizuchi_model::memo::{Memo, parse_content, parse_priority, parse_tags};
 use aizuchi_model::memory::change::{JournalEntry, MemoEdit, MemoryChange};
@@ -17,7 +19,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::access::Access;
+use crate::actions::requests;
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -44,20 +46,6 @@ pub struct KeyFields {
     pub channel: Option<String>,
     pub thread: Option<String>,
     pub term: String,
-}
-
-/// An order to change a memory.
-#[derive(Clone, Debug)]
-pub struct MemoryOrder {
-    pub key: KeyFields,
-    /// The version that the visitor has seen.
-    pub version: i64,
-    pub order: String,
-    /// The id of an entry.
-    pub entry: Option<String>,
-    pub text: Option<String>,
-    /// The version to revert to.
-    pub to: Option<i64>,
 }
 
 /// Returns the id of an entry on pages and in the API, which changes whenever the entry does.
@@ -88,7 +76,7 @@ impl KeyFields {
         let terms = [MemoryTerm::ShortTerm, MemoryTerm::LongTerm];
         let term = terms.into_iter().find(|term| term.name() == self.term);
         let key = scope.zip(term).map(|(scope, term)| MemoryKey { workspace, scope, term });
-        key.ok_or_else(absent)
+        Ok(key.ok_or(ActionRefusal::NoMemory)?)
     }
 
     pub fn new(key: &MemoryKey) -> Self {
@@ -197,105 +185,118 @@ pub async fn sources(
     Ok(named.collect())
 }
 
-/// Changes a memory. Visitors cannot change what they may not read.
-pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
+requests! {
+    /// `POST /api/memories`: changes a memory. Visitors cannot change what they may not read.
+    in_one MemoryOrderBody {
+        scope: String,
+        channel: Option<String>,
+        thread: Option<String>,
+        term: String,
+        version: i64,
+        order: String,
+        entry: Option<String>,
+        text: Option<String>,
+        to: Option<i64>,
     }
-    let key = order.key.parse(web).await?;
-    let workspace = &key.workspace;
-    let versions = web.archive.memory_versions(&key).await?;
-    let current = versions.last().ok_or_else(absent)?;
-    let entry = |among: &[MemoryEntry]| {
-        let id = order.entry.as_deref().unwrap_or_default();
-        let found = among.iter().find(|entry| entry_id(entry) == id).cloned();
-        // The same refusal as for a changed entry, so that it does not tell whether an unreadable one exists.
-        let readable = found.filter(|entry| may_read(access, workspace, entry));
-        readable.ok_or_else(changed)
-    };
-    let change = match order.order.as_str() {
-        "edit" => {
-            let text = to_single_line(order.text.as_deref().unwrap_or_default());
-            if text.is_empty() || text.chars().count() > MAX_ENTRY_LENGTH {
-                return Err(Refusal::EntryLength { most: MAX_ENTRY_LENGTH }.into());
+    format_of_memory_order |it, web, access, _| {
+        access.require_orders()?;
+        let key = KeyFields {
+            workspace: it.workspace,
+            scope: it.scope,
+            channel: it.channel,
+            thread: it.thread,
+            term: it.term,
+        };
+        let key = key.parse(web).await?;
+        let workspace = &key.workspace;
+        let versions = web.archive.memory_versions(&key).await?;
+        let current = versions.last().ok_or(ActionRefusal::NoMemory)?;
+        let entry = |among: &[MemoryEntry]| {
+            let id = it.entry.as_deref().unwrap_or_default();
+            let found = among.iter().find(|entry| entry_id(entry) == id).cloned();
+            // The same refusal as for a changed entry, so that it does not tell whether an unreadable one exists.
+            let readable = found.filter(|entry| may_read(access, workspace, entry));
+            readable.ok_or(ActionRefusal::EntryChanged)
+        };
+        let change = match it.order.as_str() {
+            "edit" => {
+                let text = to_single_line(it.text.as_deref().unwrap_or_default());
+                if text.is_empty() || text.chars().count() > MAX_ENTRY_LENGTH {
+                    return Err(ActionRefusal::EntryLength { most: MAX_ENTRY_LENGTH }.into());
+                }
+                MemoryChange::Edit { entry: entry(&current.entries)?, text: text.into() }
             }
-            MemoryChange::Edit { entry: entry(&current.entries)?, text: text.into() }
-        }
-        "pin" => MemoryChange::Pin(entry(&current.entries)?),
-        "unpin" => MemoryChange::Unpin(entry(&current.entries)?),
-        "remove" => MemoryChange::Remove(entry(&current.entries)?),
-        "restore" => MemoryChange::Restore(entry(&current.removed)?),
-        "regenerate" => {
-            let mut all = current.entries.iter().chain(&current.removed);
-            // Regenerating replaces all entries, including those that the visitor may not read.
-            if !all.all(|entry| may_read(access, workspace, entry)) {
-                return Err(Refusal::OnlyAdminRegenerates.into());
+            "pin" => MemoryChange::Pin(entry(&current.entries)?),
+            "unpin" => MemoryChange::Unpin(entry(&current.entries)?),
+            "remove" => MemoryChange::Remove(entry(&current.entries)?),
+            "restore" => MemoryChange::Restore(entry(&current.removed)?),
+            "regenerate" => {
+                let mut all = current.entries.iter().chain(&current.removed);
+                // Regenerating replaces all entries, including those that the visitor may not read.
+                if !all.all(|entry| may_read(access, workspace, entry)) {
+                    return Err(ActionRefusal::OnlyAdminRegenerates.into());
+                }
+                MemoryChange::Regenerate
             }
-            MemoryChange::Regenerate
-        }
-        "revert" => {
-            let to = MemoryId(order.to.ok_or_else(malformed)?);
-            let old = versions.iter().find(|version| version.id == to).ok_or_else(changed)?;
-            let mut touched = [&old.entries, &old.removed, &current.entries, &current.removed]
-                .into_iter()
-                .flatten();
-            if !touched.all(|entry| may_read(access, workspace, entry)) {
-                return Err(Refusal::OnlyAdminReverts.into());
+            "revert" => {
+                let to = MemoryId(it.to.ok_or_else(malformed)?);
+                let old = versions.iter().find(|version| version.id == to);
+                let old = old.ok_or(ActionRefusal::EntryChanged)?;
+                let mut touched = [&old.entries, &old.removed, &current.entries, &current.removed]
+                    .into_iter()
+                    .flatten();
+                if !touched.all(|entry| may_read(access, workspace, entry)) {
+                    return Err(ActionRefusal::OnlyAdminReverts.into());
+                }
+                MemoryChange::Revert(to)
             }
-            MemoryChange::Revert(to)
-        }
-        _ => return Err(malformed()),
-    };
-    let (version, by) = (MemoryId(order.version), access.signature());
-    Ok(web.inbox.apply_order(Order::ChangeMemory { key, version, change, by }).await?)
+            _ => return Err(malformed()),
+        };
+        let (version, by) = (MemoryId(it.version), access.signature());
+        Ok(Order::ChangeMemory { key, version, change, by })
+    }
 }
 
-/// Changes or removes a memo.
+/// Returns the order to change or remove a memo.
 pub async fn change_memo(
     web: &Web,
     access: &Access,
-    workspace: Option<&str>,
-    id: MemoryId,
+    (workspace, id): (Option<&str>, i64),
     edit: Option<MemoEdit>,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let workspace = workspaces::find(web, workspace).await?;
+) -> Result<Order, ApiProblem> {
+    access.require_orders()?;
+    let (workspace, id) = (workspaces::find(web, workspace).await?, MemoryId(id));
     let memos = web.archive.all_memos(&workspace).await?;
     let is_readable = |(known, memo): &(MemoryId, Memo)| {
         *known == id && access.may_read(&workspace, memo.visibility)
     };
-    if !memos.iter().any(is_readable) {
-        return Err(Refusal::NoMemo.into());
+    match memos.iter().any(is_readable) {
+        true => Ok(Order::ChangeMemo { workspace, id, edit, by: access.signature() }),
+        false => Err(ActionRefusal::NoMemo.into()),
     }
-    let by = access.signature();
-    Ok(web.inbox.apply_order(Order::ChangeMemo { workspace, id, edit, by }).await?)
 }
 
-/// Reverts a memo to one of its versions. Visitors cannot revert to a version that they may not read.
+/// Returns the order to revert a memo to one of its versions. Visitors cannot revert to a version that they may not
+/// read.
 pub async fn revert_memo(
     web: &Web,
     access: &Access,
-    workspace: Option<&str>,
-    id: MemoryId,
-    version: MemoryId,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
+    (workspace, id): (Option<&str>, i64),
+    version: i64,
+) -> Result<Order, ApiProblem> {
+    access.require_orders()?;
     let workspace = workspaces::find(web, workspace).await?;
+    let (id, version) = (MemoryId(id), MemoryId(version));
     let mut touched = web.archive.memo_versions(&workspace, &[version]).await?;
     if touched.is_empty() {
-        return Err(changed());
+        return Err(ActionRefusal::EntryChanged.into());
     }
     let all = web.archive.all_memos(&workspace).await?;
     touched.extend(all.into_iter().filter(|(known, _)| *known == id));
     if !touched.iter().all(|(_, memo)| access.may_read(&workspace, memo.visibility)) {
-        return Err(Refusal::NoMemo.into());
+        return Err(ActionRefusal::NoMemo.into());
     }
-    let by = access.signature();
-    Ok(web.inbox.apply_order(Order::RevertMemo { workspace, id, version, by }).await?)
+    Ok(Order::RevertMemo { workspace, id, version, by: access.signature() })
 }
 
 /// Parses the edited fields of a memo.
@@ -307,22 +308,14 @@ pub fn parse_edit(
 ) -> Result<MemoEdit, ApiProblem> {
     let detail = detail.map(str::trim).filter(|detail| !detail.is_empty());
     if detail.is_some_and(|detail| detail.chars().count() > MAX_DETAIL_LENGTH) {
-        return Err(Refusal::DetailLength { most: MAX_DETAIL_LENGTH }.into());
+        return Err(ActionRefusal::DetailLength { most: MAX_DETAIL_LENGTH }.into());
     }
     Ok(MemoEdit {
-        content: parse_content(content).map_err(Refusal::Memo)?,
-        priority: parse_priority(priority).map_err(Refusal::Memo)?,
-        tags: parse_tags(tags).map_err(Refusal::Memo)?,
+        content: parse_content(content).map_err(ActionRefusal::Memo)?,
+        priority: parse_priority(priority).map_err(ActionRefusal::Memo)?,
+        tags: parse_tags(tags).map_err(ActionRefusal::Memo)?,
         detail: detail.map(str::to_owned),
     })
-}
-
-fn absent() -> ApiProblem {
-    Refusal::NoMemory.into()
-}
-
-fn changed() -> ApiProblem {
-    Refusal::EntryChanged.into()
 }
 
 fn malformed() -> ApiProblem {

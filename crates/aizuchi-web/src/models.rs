@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_config::configured_models::ModelsInUse;
 use aizuchi_config::configured_models::choice::{ChoiceError, ModelChoice};
 use aizuchi_config::configured_models::offer::{command, example_model};
-use aizuchi_config::http::AccessRole;
 use aizuchi_config::secret::Secret;
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
@@ -145,7 +146,7 @@ pub async fn choose(
 ) -> ApiResult<ModelsAnswer> {
     require_own_page(&web, client, &headers)?;
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
-        return Err(Refusal::OnlyAdminChoosesModels.into());
+        return Err(ActionRefusal::OnlyAdminChoosesModels.into());
     }
     let body = json(body, refusals::format_of_choice)?;
     let choice = body.choice().ok_or(Refusal::WrongBody(refusals::format_of_choice))?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
@@ -13,7 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::refusal::Refusal;
 use crate::views::ListedUser;
 use crate::workspaces::WorkspaceParameter;

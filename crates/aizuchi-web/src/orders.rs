@@ -2,134 +2,59 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::STOP_DURATION;
+use aizuchi_actions::access::Access;
+use aizuchi_actions::stop_order;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;
-use aizuchi_model::texts::refusals;
-use aizuchi_platform::local::controls::ConsentChange;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::limits::MAX_MUTE_MINUTES;
-use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Extension, State};
-use axum::http::StatusCode;
+use axum::extract::State;
 use jiff::{SignedDuration, Timestamp};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use crate::access::{Access, Visitor};
-use crate::api::{json, known_channel};
+use crate::actions::requests;
+use crate::api::known_channel;
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, ApiResult, Web, views, workspaces};
 
-type JsonBody<T> = Result<Json<T>, JsonRejection>;
-type OrderResult = Result<StatusCode, ApiProblem>;
-
-/// An order that is given on a page or through the API, in one workspace.
-#[derive(Clone, Debug)]
-pub enum OrderRequest {
-    Mute {
-        channel: Option<String>,
-        minutes: Option<u64>,
-    },
-    Unmute {
-        channel: Option<String>,
-    },
-    /// Like `stop` in the chat: the persona says nothing there for an hour.
-    Stop {
-        channel: String,
-    },
-    Mode {
-        channel: String,
-        mode: Option<Mode>,
-    },
-    /// Stop listening to a user, or listen again.
-    Consent {
-        user: String,
-        change: ConsentChange,
-    },
-    /// Forget what was learned from the ledger.
-    LearnAnew,
-}
-
-/// Carries out an order. In the chat, only an admin of the channel can lift an order that was given here.
-pub async fn carry_out(
+/// Returns the workspace in which a visitor may give orders.
+pub async fn workspace(
     web: &Web,
     access: &Access,
-    workspace: &WorkspaceId,
-    command: OrderRequest,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let (by, workspace) = (Role::Admin, workspace.clone());
-    let known =
-        async |id: String| known_channel(web, &workspace, id).await.map(|channel| channel.id);
-    let known_or_all = async |id: Option<String>| match id {
-        Some(id) => known(id).await.map(Some),
-        None => Ok(None),
-    };
-    let order = match command {
-        OrderRequest::Mute { channel, minutes } => {
-            let until = mute_end(web, minutes)?;
-            let channel = known_or_all(channel).await?;
-            Order::Mute { channel, until, by, workspace: workspace.clone() }
-        }
-        OrderRequest::Unmute { channel } => {
-            let channel = known_or_all(channel).await?;
-            Order::Unmute { channel, by, workspace: workspace.clone() }
-        }
-        OrderRequest::Stop { channel } => {
-            let channel = known(channel).await?;
-            let until = web.clock.now() + STOP_DURATION;
-            let workspace = workspace.clone();
-            match is_muted_until(web, &workspace, &channel, until).await? {
-                true => Order::NoteStop { workspace, channel, until },
-                false => Order::Mute { channel: Some(channel), until, by, workspace },
-            }
-        }
-        OrderRequest::Mode { channel, mode } => {
-            Order::Mode { channel: known(channel).await?, mode, workspace: workspace.clone() }
-        }
-        OrderRequest::Consent { user, change } => {
-            let user = known_user(web, &workspace, &user).await?;
-            match change {
-                ConsentChange::OptOut => Order::OptOut { workspace: workspace.clone(), user },
-                ConsentChange::OptIn => Order::OptIn { workspace: workspace.clone(), user },
-            }
-        }
-        OrderRequest::LearnAnew => Order::ForgetMoments { workspace: workspace.clone() },
-    };
-    Ok(apply(web, &workspace, order, access.signature()).await?)
+    id: Option<&str>,
+) -> Result<WorkspaceId, ApiProblem> {
+    access.require_orders()?;
+    workspaces::find(web, id).await
 }
 
-/// Applies an order. Open pages of the local room show it at once.
-pub async fn apply(
+/// Returns the workspace and the channel in which a visitor may give orders. In the chat, only an admin of the channel
+/// can lift an order that was given here.
+async fn place(
     web: &Web,
-    workspace: &WorkspaceId,
-    order: Order,
-    by: Arc<str>,
-) -> Result<(), StoreError> {
-    match *workspace == workspace_id() {
-        true => web.room.apply_order(order, by).await,
-        false => web.inbox.apply_order(order.signed(by)).await,
-    }
+    access: &Access,
+    (id, channel): (Option<String>, String),
+) -> Result<(WorkspaceId, ChannelId), ApiProblem> {
+    let workspace = workspace(web, access, id.as_deref()).await?;
+    let channel = known_channel(web, &workspace, channel).await?.id;
+    Ok((workspace, channel))
 }
 
-/// Whether a channel is muted at least until this time: a stop must not shorten a mute, and is only recorded.
-async fn is_muted_until(
+/// The same; without a channel, the order is for all.
+async fn place_or_all(
     web: &Web,
-    workspace: &WorkspaceId,
-    channel: &ChannelId,
-    until: Timestamp,
-) -> Result<bool, ApiProblem> {
-    Ok(web.store.orders(workspace).await?.channel_mute(channel, until).is_some())
+    access: &Access,
+    (id, channel): (Option<String>, Option<String>),
+) -> Result<(WorkspaceId, Option<ChannelId>), ApiProblem> {
+    let Some(channel) = channel else {
+        return Ok((workspace(web, access, id.as_deref()).await?, None));
+    };
+    let (workspace, channel) = place(web, access, (id, channel)).await?;
+    Ok((workspace, Some(channel)))
 }
 
 /// Returns the end of a mute. Without minutes, it lasts until it is lifted.
@@ -143,110 +68,64 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
     }
 }
 
-/// Unknown fields are rejected: a misspelled `channel` must not mute every channel.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MuteBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    channel: Option<String>,
-    minutes: Option<u64>,
+requests! {
+    in_one MuteBody { channel: Option<String>, minutes: Option<u64> }
+    format_of_mute |it, web, access, _| {
+        let until = mute_end(web, it.minutes)?;
+        let (workspace, channel) = place_or_all(web, access, (it.workspace, it.channel)).await?;
+        let order = Order::Mute { workspace, channel, until, by: Role::Admin };
+        Ok(order.signed(access.signature()))
+    }
+
+    in_one UnmuteBody { channel: Option<String> }
+    format_of_unmute |it, web, access, _| {
+        let (workspace, channel) = place_or_all(web, access, (it.workspace, it.channel)).await?;
+        Ok(Order::Unmute { workspace, channel, by: Role::Admin }.signed(access.signature()))
+    }
+
+    /// Like `stop` in the chat: the persona says nothing there for an hour.
+    in_one StopBody { channel: String }
+    format_of_stop |it, web, access, _| {
+        let (workspace, channel) = place(web, access, (it.workspace, it.channel)).await?;
+        let order = stop_order(&*web.store, (workspace, channel), web.clock.now(), Role::Admin);
+        Ok(order.await?.signed(access.signature()))
+    }
+
+    in_one ModeBody {
+        channel: String,
+        /// Required; `null` restores the configured mode.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mode: Option<Mode>,
+    }
+    format_of_mode |it, web, access, _| {
+        let (workspace, channel) = place(web, access, (it.workspace, it.channel)).await?;
+        Ok(Order::Mode { workspace, channel, mode: it.mode }.signed(access.signature()))
+    }
+
+    in_one OptOutBody {
+        user: String,
+        #[serde(default)]
+        undo: bool,
+    }
+    format_of_opt_out |it, web, access, _| {
+        let workspace = workspace(web, access, it.workspace.as_deref()).await?;
+        let user = known_user(web, &workspace, &it.user).await?;
+        let order = match it.undo {
+            true => Order::OptIn { workspace, user },
+            false => Order::OptOut { workspace, user },
+        };
+        Ok(order.signed(access.signature()))
+    }
 }
 
-pub async fn mute(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: JsonBody<MuteBody>,
-) -> OrderResult {
-    let body = json(body, refusals::format_of_mute)?;
-    let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
-    ordered(&web, &visitor, body.workspace, command).await
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UnmuteBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    channel: Option<String>,
-}
-
-pub async fn unmute(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: JsonBody<UnmuteBody>,
-) -> OrderResult {
-    let body = json(body, refusals::format_of_unmute)?;
-    ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StopBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    channel: String,
-}
-
-pub async fn stop(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: JsonBody<StopBody>,
-) -> OrderResult {
-    let body = json(body, refusals::format_of_stop)?;
-    ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ModeBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    channel: String,
-    /// Required; `null` restores the configured mode.
-    #[serde(deserialize_with = "Option::deserialize")]
-    mode: Option<Mode>,
-}
-
-pub async fn set_mode(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: JsonBody<ModeBody>,
-) -> OrderResult {
-    let body = json(body, refusals::format_of_mode)?;
-    let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
-    ordered(&web, &visitor, body.workspace, command).await
-}
-
-async fn ordered(
+/// Returns the order to forget what was learned from the ledger.
+pub async fn learn_anew(
     web: &Web,
-    visitor: &Visitor,
+    access: &Access,
     workspace: Option<String>,
-    command: OrderRequest,
-) -> OrderResult {
-    let workspace = workspaces::find(web, workspace.as_deref()).await?;
-    carry_out(web, &visitor.access, &workspace, command).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OptOutBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    user: String,
-    #[serde(default)]
-    undo: bool,
-}
-
-pub async fn opt_out(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: JsonBody<OptOutBody>,
-) -> OrderResult {
-    let body = json(body, refusals::format_of_opt_out)?;
-    let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
-    ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
+) -> Result<Order, ApiProblem> {
+    let workspace = self::workspace(web, access, workspace.as_deref()).await?;
+    Ok(Order::ForgetMoments { workspace }.signed(access.signature()))
 }
 
 /// Returns the id of the user with this id or, for visitors who may know names, of the only user with this name. Other

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_config::http::AccessRole;
+use aizuchi_actions::refusal::ActionRefusal;
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::{MessageId, WorkspaceId};
 use aizuchi_model::rules::Rulebook;
 use aizuchi_model::rules::place::{ConfiguredPlace, Place, SettingSource};
@@ -14,16 +15,15 @@ use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::order::Order;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
-use crate::api::json;
+use crate::access::Visitor;
+use crate::actions::requests;
 use crate::refusal::Refusal;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, ApiResult, Web, orders, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SettingsQuery {
@@ -111,78 +111,54 @@ fn place_name(source: SettingSource<'_>) -> &'static str {
     }
 }
 
-/// Unknown fields are rejected: a misspelled `channel` must not change all channels.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SettingBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    /// The id of a channel; all channels if omitted.
-    channel: Option<String>,
-    /// The id of a thread's first message; the whole channel if omitted.
-    thread: Option<String>,
-    /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
-    setting: String,
-    /// The value, written as in the config; names of tools are separated by commas. Null clears the setting there.
-    value: Option<String>,
-}
-
-/// `POST /api/settings`.
-pub async fn change(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: Result<Json<SettingBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let body = json(body, refusals::format_of_setting)?;
-    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
-    let change = parse(&body.setting, body.value.as_deref());
-    let change = change.ok_or(Refusal::WrongBody(refusals::format_of_setting))?;
-    carry_out(&web, &visitor.access, workspace, (body.channel, body.thread), change).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Parses a change to this value. Without a value, the setting is cleared.
-pub fn parse(setting: &str, value: Option<&str>) -> Option<SettingChange> {
-    let kind = SettingKind::from_name(setting)?;
-    match value.map(str::trim) {
-        None => Some(SettingChange::Clear(kind)),
-        Some(value) => kind.parse(value).map(SettingChange::Set),
+requests! {
+    /// `POST /api/settings`: changes a setting of a thread, a channel, or the whole workspace. In the chat, only an admin
+    /// of the channel can change what was ordered here.
+    in_one SettingBody {
+        /// The id of a channel; all channels if omitted.
+        channel: Option<String>,
+        /// The id of a thread's first message; the whole channel if omitted.
+        thread: Option<String>,
+        /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
+        setting: String,
+        /// The value, written as in the config; names of tools are separated by commas. Null clears the setting there.
+        value: Option<String>,
     }
-}
-
-/// Changes a setting of a thread, a channel, or the whole workspace. In the chat, only an admin of the channel can
-/// change what was ordered here.
-pub async fn carry_out(
-    web: &Web,
-    access: &Access,
-    workspace: WorkspaceId,
-    (channel, thread): (Option<String>, Option<String>),
-    change: SettingChange,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let (kind, model) = match &change {
-        SettingChange::Set(setting @ PlaceSetting::Model(name)) => (setting.kind(), Some(name)),
-        SettingChange::Set(setting) => (setting.kind(), None),
-        SettingChange::Clear(kind) => (*kind, None),
-        SettingChange::ClearAll => {
-            return Err(Refusal::WrongBody(refusals::format_of_setting).into());
+    format_of_setting |it, web, access, _| {
+        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
+        let (kind, change) = it.change().ok_or_else(malformed)?;
+        if kind == SettingKind::Model && access.role() == Some(AccessRole::Operator) {
+            return Err(ActionRefusal::OnlyAdminChoosesModels.into());
         }
-    };
-    if kind == SettingKind::Model && access.role() == Some(AccessRole::Operator) {
-        return Err(Refusal::OnlyAdminChoosesModels.into());
+        let choices = web.room.rulebook().model_choices.clone();
+        let is_known = match &change {
+            SettingChange::Set(PlaceSetting::Model(name)) => choices.contains(name),
+            SettingChange::Set(_) | SettingChange::Clear(_) | SettingChange::ClearAll => true,
+        };
+        if !is_known || it.thread.is_some() && !kind.is_of_threads() {
+            return Err(malformed());
+        }
+        let scope = scope(web, &workspace, it.channel, it.thread).await?;
+        let (role, by, at) = (SettingRole::Admin, access.signature(), web.clock.now());
+        let order = Order::ChangeSetting { workspace, scope, change, role, by: by.clone(), at };
+        Ok(order.signed(by))
     }
-    let is_known = model.is_none_or(|name| web.room.rulebook().model_choices.contains(name));
-    let is_of_thread = thread.is_some();
-    if !is_known || is_of_thread && !kind.is_of_threads() {
-        return Err(Refusal::WrongBody(refusals::format_of_setting).into());
+}
+
+impl SettingBody {
+    /// Parses the change. Without a value, the setting is cleared.
+    pub fn change(&self) -> Option<(SettingKind, SettingChange)> {
+        let kind = SettingKind::from_name(&self.setting)?;
+        let change = match self.value.as_deref().map(str::trim) {
+            None => SettingChange::Clear(kind),
+            Some(value) => SettingChange::Set(kind.parse(value)?),
+        };
+        Some((kind, change))
     }
-    let scope = scope(web, &workspace, channel, thread).await?;
-    let by = access.signature();
-    let (role, at) = (SettingRole::Admin, web.clock.now());
-    let order = Order::ChangeSetting { workspace, scope, change, role, by: by.clone(), at };
-    Ok(web.inbox.apply_order(order.signed(by)).await?)
+}
+
+fn malformed() -> ApiProblem {
+    Refusal::WrongBody(refusals::format_of_setting).into()
 }
 
 async fn scope(
@@ -193,7 +169,7 @@ async fn scope(
 ) -> Result<SettingScope, ApiProblem> {
     let Some(channel) = channel else {
         return match thread {
-            Some(_) => Err(Refusal::WrongBody(refusals::format_of_setting).into()),
+            Some(_) => Err(malformed()),
             None => Ok(SettingScope::Workspace),
         };
     };

@@ -4,28 +4,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::proposal::{
-    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+    Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
 use aizuchi_model::memory::asker::named;
-use aizuchi_model::split::split;
-use aizuchi_model::texts::refusals;
-use aizuchi_platform::local::parse_text;
-use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection};
-use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
+use axum::extract::{Extension, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
-use crate::api::json;
-use crate::deciders::{ChannelReader, hide_decider, require_decider};
-use crate::refusal::Refusal;
+use crate::access::Visitor;
+use crate::actions::requests;
+use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::trust::TrustOfferView;
 use crate::workspaces::{FilterParameter, Shown};
 use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
@@ -79,18 +74,9 @@ pub struct LearnedView {
     share: Option<f64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProposalBody {
-    /// The id of the workspace to look in; all workspaces if omitted.
-    workspace: Option<String>,
-    choice: ProposalAction,
-    /// The text to post instead, if the choice is `edit`.
-    text: Option<String>,
-}
-
 /// A choice about a proposal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalAction {
     Say,
@@ -132,37 +118,16 @@ pub async fn list(
     }))
 }
 
-/// `POST /api/proposals/ID`.
-pub async fn post(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: Result<Path<i64>, PathRejection>,
-    body: Result<Json<ProposalBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
-    let body = json(body, refusals::format_of_proposal)?;
-    let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
-    let wish = ProposalRequest { action: body.choice, text: body.text };
-    decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// What a person does with a proposal, and the text if it is edited.
-pub struct ProposalRequest {
-    pub action: ProposalAction,
-    pub text: Option<String>,
-}
-
-impl ProposalAction {
-    /// Parses an action as it is written in forms.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "say" => ProposalAction::Say,
-            "edit" => ProposalAction::Edit,
-            "not_now" => ProposalAction::NotNow,
-            "never" => ProposalAction::Never,
-            _ => return None,
-        })
+requests! {
+    /// `POST /api/proposals/ID`.
+    in_any ProposalBody {
+        choice: ProposalAction,
+        /// The text to post instead, if the choice is `edit`.
+        text: Option<String>,
+    }
+    format_of_proposal |it, web, access, id| {
+        let subject = QuestionSubject::Proposal(ProposalId(id));
+        deciders::decide(web, access, it.workspace.as_deref(), subject, (it.choice.into(), it.text)).await
     }
 }
 
@@ -204,42 +169,6 @@ pub async fn read(
         workspaces::record_look(web, access, &workspace, Shown::Proposals(&proposals)).await?;
     }
     Ok(proposals)
-}
-
-/// Decides a proposal of the given workspace, or without one, of any.
-pub async fn decide(
-    web: &Web,
-    access: &Access,
-    workspace: Option<WorkspaceId>,
-    id: ProposalId,
-    wish: ProposalRequest,
-) -> Result<(), ApiProblem> {
-    // The newest proposal below the next id is this one, if it still exists.
-    let before = Some(ProposalId(id.0.saturating_add(1)));
-    let query = ProposalQuery { workspace, decision: None, before, limit: 1 };
-    let newest = web.archive.proposals(&query, web.clock.now()).await?.pop();
-    let found = newest.filter(|proposal| proposal.id == id).ok_or(Refusal::NoProposal)?;
-    require_decider(web, access, &found.conversation).await?;
-    let workspace = found.conversation.workspace;
-    let choice = match wish.action {
-        ProposalAction::Say => ProposalChoice::SayIt,
-        ProposalAction::Edit => {
-            ProposalChoice::Edit(posts(web, &workspace, wish.text.as_deref().unwrap_or_default())?)
-        }
-        ProposalAction::NotNow => ProposalChoice::NotNow,
-        ProposalAction::Never => ProposalChoice::NeverLikeThis,
-    };
-    let order = Order::DecideProposal { workspace, id, choice, by: access.signature() };
-    Ok(web.inbox.apply_order(order).await?)
-}
-
-/// Splits a person's text into posts.
-fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
-    let text = parse_text(text).map_err(Refusal::Room)?;
-    Ok(match web.platforms.for_workspace(workspace) {
-        Ok(platform) => split(&text, platform.max_post_length()),
-        Err(_) => vec![text],
-    })
 }
 
 /// Returns the decisions on proposals in these workspaces, by channel.

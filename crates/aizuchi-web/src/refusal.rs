@@ -2,17 +2,16 @@
 
 mod kind;
 
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_config::configured_models::choice::ChoiceError;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::limit::Limit;
-use aizuchi_model::memo::MemoError;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
 use aizuchi_past::past_moment::Unjudgeable;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::StoreError;
-use aizuchi_store::refusal_reason::RefusalReason;
 use axum::http::StatusCode;
 
 use crate::MAX_BODY_BYTES;
@@ -20,45 +19,9 @@ use crate::MAX_BODY_BYTES;
 /// The format of a request body, which is described to clients that sent another one.
 pub type BodyFormat = fn(Language) -> &'static str;
 
-/// Lists the reasons: each with its data, its status and name, and its sentence.
-macro_rules! refusals {
-    (@kind = $kind:expr) => { $kind };
-    (@kind $status:ident $id:expr) => { (StatusCode::$status, $id) };
-    (|$language:ident| $(
-        $(#[$doc:meta])*
-        $name:ident $({ $($field:ident: $type:ty),* })? $(($inner:ident: $wrapped:ty))?
-        [$($kind:tt)*] $sentence:expr;
-    )*) => {
-        /// Why a request is refused.
-        #[derive(Debug)]
-        #[cfg_attr(test, derive(strum::VariantNames))]
-        pub enum Refusal {
-            $($(#[$doc])* $name $({ $($field: $type),* })? $(($wrapped))?,)*
-        }
-
-        impl Refusal {
-            #[allow(unused_variables)]
-            fn kind(&self) -> (StatusCode, &'static str) {
-                match self {
-                    $(Refusal::$name $({ $($field),* })? $(($inner))? => {
-                        refusals!(@kind $($kind)*)
-                    })*
-                }
-            }
-
-            /// Returns the sentence for the reader.
-            pub fn describe(&self, $language: Language) -> String {
-                match self {
-                    $(Refusal::$name $({ $($field),* })? $(($inner))? => {
-                        String::from($sentence)
-                    })*
-                }
-            }
-        }
-    };
-}
-
-refusals! { |language|
+aizuchi_model::refusals! {
+    /// Why a request is refused.
+    Refusal: StatusCode |language|
     // Where a request comes from.
     /// Another site's page sent it.
     OtherSite [FORBIDDEN "other_site"] refusals::other_site(language);
@@ -79,23 +42,16 @@ refusals! { |language|
         refusals::too_many_tokens(language, *seconds);
     WrongLink [UNAUTHORIZED "wrong_link"] refusals::wrong_link(language);
     // What a visitor may do and read.
+    Action(why: ActionRefusal) [= kind::status(why.kind())] why.describe(language);
     RoleExcluded { role: &'static str } [FORBIDDEN "role_excluded"]
         refusals::role_excluded(language, role);
-    NoOrders [FORBIDDEN "no_orders"] refusals::no_orders(language);
     /// Only visitors who may give orders can ask models.
     NoQuestions [FORBIDDEN "no_questions"] texts::shadow::may_not_ask(language);
-    SignInToRead [FORBIDDEN "sign_in_to_read"] refusals::sign_in_to_read(language);
-    ChannelWithheld [FORBIDDEN "channel_withheld"] refusals::channel_withheld(language);
     PeopleWithheld [FORBIDDEN "people_withheld"] refusals::people_withheld(language);
     OrdersWithheld [FORBIDDEN "orders_withheld"] refusals::orders_withheld(language);
     /// What models wrote, for visitors who did not sign in.
     ModelsWithheldHere [FORBIDDEN "models_withheld_here"] texts::console::withheld_here(language);
     ModelsWithheld [FORBIDDEN "models_withheld"] texts::console::models_withheld(language);
-    OnlyAdminChoosesModels [FORBIDDEN "only_admin_chooses_models"]
-        refusals::only_admin_chooses_models(language);
-    OnlyAdminRegenerates [FORBIDDEN "only_admin_regenerates"]
-        refusals::only_admin_regenerates(language);
-    OnlyAdminReverts [FORBIDDEN "only_admin_reverts"] refusals::only_admin_reverts(language);
     OnlyAdminReadsLooks [FORBIDDEN "only_admin_reads_looks"]
         refusals::only_admin_reads_looks(language);
     OnlyThisMachineChoosesModels [FORBIDDEN "only_this_machine_chooses_models"]
@@ -106,17 +62,10 @@ refusals! { |language|
     NoFile [NOT_FOUND "no_file"] refusals::no_file(language);
     UnknownWorkspace(id: String) [NOT_FOUND "unknown_workspace"]
         refusals::unknown_workspace(language, id);
-    UnknownChannel { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_channel"]
-        refusals::unknown_channel(language, id, workspace.as_str());
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
     UnknownUser { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_user"]
         refusals::unknown_user(language, id, workspace.as_str());
-    NoDecision [NOT_FOUND "unknown_decision"] refusals::no_decision(language);
-    NoDeadLetter [NOT_FOUND "unknown_dead_letter"] refusals::no_dead_letter(language);
-    NoProposal [NOT_FOUND "unknown_proposal"] refusals::no_proposal(language);
-    NoMemory [NOT_FOUND "unknown_memory"] refusals::no_memory(language);
-    NoMemo [NOT_FOUND "unknown_memo"] refusals::no_memo(language);
     // What is missing in an address.
     OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
     WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
@@ -161,22 +110,12 @@ refusals! { |language|
         texts::shadow::too_long(language, *most);
     /// The persona leaves no space for messages.
     UnfitPersona [UNPROCESSABLE_ENTITY "unfit_persona"] texts::shadow::does_not_fit(language);
-    EntryLength { most: usize } [UNPROCESSABLE_ENTITY "entry_length"]
-        refusals::entry_length(language, *most);
-    DetailLength { most: usize } [UNPROCESSABLE_ENTITY "detail_length"]
-        refusals::detail_length(language, *most);
-    StandingOrderLength { most: usize } [UNPROCESSABLE_ENTITY "standing_order_length"]
-        refusals::standing_order_length(language, *most);
-    Memo(error: MemoError) [UNPROCESSABLE_ENTITY (kind::memo_id(*error))]
-        refusals::memo(language, *error);
-    Room(error: LocalRoomError) [= kind::of_room(error)] error.describe(language);
+    Room(error: LocalRoomError) [= kind::status(error.kind())] error.describe(language);
     Choice(error: ChoiceError) [= kind::of_choice(error)] error.describe(language);
     // What conflicts with the current state.
-    EntryChanged [CONFLICT "entry_changed"] refusals::entry_changed(language);
     /// For an order about a user.
     SeveralUsers { name: String } [CONFLICT "several_users"]
         refusals::several_users(language, name);
-    Order(why: RefusalReason) [CONFLICT (kind::order_id(why))] why.describe(language);
     Unjudgeable(why: Unjudgeable) [CONFLICT (kind::unjudgeable_id(*why))] why.describe(language);
     OverBudget(limit: Limit) [CONFLICT "over_budget"]
         texts::shadow::over_budget(language, &texts::judging::limit_reason(language, *limit));
@@ -230,6 +169,12 @@ impl Refusal {
     }
 }
 
+impl From<ActionRefusal> for Refusal {
+    fn from(why: ActionRefusal) -> Self {
+        Refusal::Action(why)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -239,6 +184,8 @@ mod tests {
     use aizuchi_config::model_sources::ModelOrigin;
     use aizuchi_llm::model::{ModelId, PROVIDERS};
     use aizuchi_model::decision::model_problem::ModelProblem;
+    use aizuchi_model::memo::MemoError;
+    use aizuchi_store::refusal_reason::RefusalReason;
     use strum::VariantNames as _;
 
     use super::*;
@@ -259,31 +206,32 @@ mod tests {
             Refusal::TooManyTokens { seconds: 7 },
             Refusal::WrongLink,
             Refusal::RoleExcluded { role: "viewer" },
-            Refusal::NoOrders,
+            ActionRefusal::NoOrders.into(),
             Refusal::NoQuestions,
-            Refusal::SignInToRead,
-            Refusal::ChannelWithheld,
+            ActionRefusal::SignInToRead.into(),
+            ActionRefusal::ChannelWithheld.into(),
+            ActionRefusal::NotKeeper.into(),
             Refusal::PeopleWithheld,
             Refusal::OrdersWithheld,
             Refusal::ModelsWithheldHere,
             Refusal::ModelsWithheld,
-            Refusal::OnlyAdminChoosesModels,
-            Refusal::OnlyAdminRegenerates,
-            Refusal::OnlyAdminReverts,
+            ActionRefusal::OnlyAdminChoosesModels.into(),
+            ActionRefusal::OnlyAdminRegenerates.into(),
+            ActionRefusal::OnlyAdminReverts.into(),
             Refusal::OnlyAdminReadsLooks,
             Refusal::OnlyThisMachineChoosesModels,
             Refusal::NothingHere,
             Refusal::WrongMethod,
             Refusal::NoFile,
             Refusal::UnknownWorkspace(id()),
-            Refusal::UnknownChannel { id: id(), workspace: workspace() },
+            ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
             Refusal::UnknownUser { id: id(), workspace: workspace() },
-            Refusal::NoDecision,
-            Refusal::NoDeadLetter,
-            Refusal::NoProposal,
-            Refusal::NoMemory,
-            Refusal::NoMemo,
+            ActionRefusal::NoDecision.into(),
+            ActionRefusal::NoDeadLetter.into(),
+            ActionRefusal::NoProposal.into(),
+            ActionRefusal::NoMemory.into(),
+            ActionRefusal::NoMemo.into(),
             Refusal::OnlyLocal,
             Refusal::WhichChannel,
             Refusal::UnreadableId,
@@ -314,10 +262,11 @@ mod tests {
             Refusal::WrongPersonaName,
             Refusal::PersonaTooLong { most: 7 },
             Refusal::UnfitPersona,
-            Refusal::EntryLength { most: 7 },
-            Refusal::DetailLength { most: 7 },
-            Refusal::StandingOrderLength { most: 7 },
-            Refusal::EntryChanged,
+            ActionRefusal::EntryLength { most: 7 }.into(),
+            ActionRefusal::DetailLength { most: 7 }.into(),
+            ActionRefusal::StandingOrderLength { most: 7 }.into(),
+            ActionRefusal::OfferAnswered.into(),
+            ActionRefusal::EntryChanged.into(),
             Refusal::SeveralUsers { name: id() },
             Refusal::OverBudget(Limit::MoneyPerDay),
             Refusal::CapReached,
@@ -342,10 +291,10 @@ mod tests {
             Refusal::WebhookMalformed("it is no form"),
             Refusal::WebhookNotKept("it is no form"),
         ];
-        all.extend(memo_errors().map(Refusal::Memo));
+        all.extend(memo_errors().map(|error| ActionRefusal::Memo(error).into()));
         all.extend(room_errors().map(Refusal::Room));
         all.extend(choice_errors().map(Refusal::Choice));
-        all.extend(order_reasons().map(Refusal::Order));
+        all.extend(order_reasons().map(|why| ActionRefusal::Order(why).into()));
         let unjudgeable =
             [Unjudgeable::NoJudge, Unjudgeable::PromptGone, Unjudgeable::MessagesGone];
         all.extend(unjudgeable.map(Refusal::Unjudgeable));
@@ -452,11 +401,13 @@ mod tests {
     fn no_reason_is_left_out_here() {
         let names = all().into_iter().map(|refusal| {
             let shown = format!("{refusal:?}");
+            let shown = shown.strip_prefix("Action(").unwrap_or(&shown);
             let end = shown.find(|letter: char| !letter.is_alphanumeric());
             shown[..end.unwrap_or(shown.len())].to_owned()
         });
         let names: BTreeSet<String> = names.collect();
-        let variants = Refusal::VARIANTS.iter().map(|name| (*name).to_owned());
+        let variants = Refusal::VARIANTS.iter().chain(ActionRefusal::VARIANTS);
+        let variants = variants.filter(|name| **name != "Action").map(|name| (*name).to_owned());
         let variants: BTreeSet<String> = variants.collect();
         assert_eq!(names, variants);
     }
@@ -490,7 +441,7 @@ mod tests {
             (
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
-                no_uploads not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
+                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
                 only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),

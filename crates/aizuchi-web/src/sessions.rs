@@ -1,6 +1,7 @@
 //! The sessions of signed-in browsers. A session is a random id in a cookie; it ends with a sign-out, after some time,
 //! with the tokens that were valid at the sign-in, or with the process.
 
+use aizuchi_actions::access::SignedInUser;
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +10,6 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::sign_in_link::random_hex;
-use crate::signed_in_user::SignedInUser;
 
 #[derive(Default)]
 pub struct Sessions(Mutex<HashMap<SessionKey, Session>>);
@@ -81,7 +81,7 @@ fn close(sessions: &mut HashMap<SessionKey, Session>, session: &Session) {
 
 #[cfg(test)]
 mod tests {
-    use aizuchi_config::http::AccessRole;
+    use aizuchi_model::access_role::AccessRole;
 
     use super::*;
 

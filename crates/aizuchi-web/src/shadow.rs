@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_config::Config;
 use aizuchi_config::configured_models::budgeted::BudgetedModel;
 use aizuchi_llm::Llm;
 use aizuchi_llm::model::ModelId;
@@ -9,14 +11,13 @@ use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_past::replay::judge::model::{CallBudget, CallCounts};
+use aizuchi_past::replay::judge::model::{CallBudget, CallCounts, ShadowModel};
 use aizuchi_past::shadow::LONGEST_CALL;
-use aizuchi_past::what_if::ShadowModel;
+use aizuchi_past::shadow::moments::{MomentError, MomentSource};
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use tokio::runtime::Handle;
 
-use crate::access::Access;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
 
@@ -94,6 +95,23 @@ pub(super) fn model(
         return Err(Refusal::Unpriced.into());
     }
     Ok(model)
+}
+
+/// Returns what past moments are read from, with the config in force.
+pub(super) fn moments<'a>(web: &'a Web, config: &'a Config) -> MomentSource<'a> {
+    MomentSource::new((&*web.archive, &*web.store), config, web.models.rulebook())
+}
+
+impl From<MomentError> for ApiProblem {
+    fn from(error: MomentError) -> Self {
+        match error {
+            MomentError::Store(error) => error.into(),
+            MomentError::Prompts(error) => {
+                tracing::error!(error = format!("{error:#}"), "a prompt could not be prepared");
+                Refusal::PromptUnprepared.into()
+            }
+        }
+    }
 }
 
 /// A model whose calls count against the budget of a channel.

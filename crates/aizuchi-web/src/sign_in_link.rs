@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use aizuchi_config::http::{AccessRole, HttpConfig, ReaderName};
+use aizuchi_actions::access::SignedInUser;
+use aizuchi_config::http::{HttpConfig, ReaderName};
+use aizuchi_model::access_role::AccessRole;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
-
-use crate::signed_in_user::SignedInUser;
 
 /// The cursor of the local room that holds a process's part of the key.
 pub const LINK_KEY_STREAM: &str = "console key";

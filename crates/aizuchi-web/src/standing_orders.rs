@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::standing_order::{
     DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
@@ -11,19 +13,17 @@ use aizuchi_model::standing_order::{
 use aizuchi_model::texts::refusals;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_store::order::Order;
-use aizuchi_store::refusal_reason::RefusalReason;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
-use crate::api::json;
+use crate::access::Visitor;
+use crate::actions::{ActionRequest, requests};
 use crate::refusal::Refusal;
-use crate::workspaces::{Shown, WorkspaceParameter};
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::workspaces::Shown;
+use crate::{ApiProblem, ApiResult, Web, orders, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct StandingOrdersQuery {
@@ -145,142 +145,80 @@ pub async fn read(
     Ok(shown)
 }
 
-/// Unknown fields are rejected: a misspelled `channel` must not give an order for all channels.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StandingOrderBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    /// The id of a channel; all channels if omitted.
-    channel: Option<String>,
-    /// The id of a thread's first message; the whole channel if omitted.
-    thread: Option<String>,
-    /// The number of an order whose text is replaced; it keeps its channel and thread.
-    number: Option<i64>,
-    text: String,
-    /// Whether to give the order as a draft, which is not followed until it is kept.
-    #[serde(default)]
-    draft: bool,
-}
-
-/// `POST /api/standing-orders`.
-pub async fn give(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: Result<Json<StandingOrderBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let body = json(body, refusals::format_of_standing_order)?;
-    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
-    let (text, draft) = (body.text, body.draft);
-    let change = match (body.number, body.channel, body.thread) {
-        (Some(number), None, None) if draft => Change::Redraft { number, text },
-        (Some(number), None, None) => Change::Replace { number, text },
-        (None, channel, thread) if channel.is_some() || thread.is_none() => match draft {
-            true => Change::Draft { channel, thread, text },
-            false => Change::Give { channel, thread, text },
-        },
-        _ => return Err(Refusal::WrongBody(refusals::format_of_standing_order).into()),
-    };
-    carry_out(&web, &visitor.access, workspace, change).await?;
-    Ok(StatusCode::NO_CONTENT)
+requests! {
+    /// `POST /api/standing-orders`.
+    in_one StandingOrderBody {
+        /// The id of a channel; all channels if omitted.
+        channel: Option<String>,
+        /// The id of a thread's first message; the whole channel if omitted.
+        thread: Option<String>,
+        /// The number of an order whose text is replaced; it keeps its channel and thread.
+        number: Option<i64>,
+        text: String,
+        /// Whether to give the order as a draft, which is not followed until it is kept.
+        #[serde(default)]
+        draft: bool,
+    }
+    format_of_standing_order |it, web, access, _| {
+        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
+        let target = match (it.number, it.channel, it.thread) {
+            (Some(number), None, None) => DraftTarget::Change(number),
+            (None, channel, thread) if channel.is_some() || thread.is_none() => {
+                DraftTarget::New(scope(web, &workspace, channel, thread).await?)
+            }
+            _ => return Err(Refusal::WrongBody(refusals::format_of_standing_order).into()),
+        };
+        let (text, by) = (parse(&it.text)?, access.signature());
+        let order = match (target, by.clone()) {
+            (target, by) if it.draft => Order::DraftStandingOrder { workspace, target, text, by },
+            (DraftTarget::New(scope), by) => Order::GiveStandingOrder { workspace, scope, text, by },
+            (DraftTarget::Change(number), by) => {
+                Order::ChangeStandingOrder { workspace, number, text, by }
+            }
+        };
+        Ok(order.signed(by))
+    }
 }
 
 /// `POST /api/standing-orders/NUMBER/keep`.
-pub async fn keep(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    number: Result<Path<i64>, PathRejection>,
-    query: WorkspaceParameter,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(number) = number.map_err(|_| Refusal::Order(RefusalReason::NoOrderDraft))?;
-    let workspace = workspaces::named(&web, query).await?;
-    carry_out(&web, &visitor.access, workspace, Change::Keep { number }).await?;
-    Ok(StatusCode::NO_CONTENT)
+#[derive(Deserialize)]
+pub struct DraftKeep {
+    pub workspace: Option<String>,
 }
 
 /// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
-pub async fn drop(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    number: Result<Path<i64>, PathRejection>,
-    query: WorkspaceParameter,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(number) = number.map_err(|_| Refusal::Order(RefusalReason::NoStandingOrder))?;
-    let workspace = workspaces::named(&web, query).await?;
-    carry_out(&web, &visitor.access, workspace, Change::Drop { number }).await?;
-    Ok(StatusCode::NO_CONTENT)
+#[derive(Deserialize)]
+pub struct StandingOrderDrop {
+    pub workspace: Option<String>,
 }
 
-/// A change of standing orders.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    Give {
-        channel: Option<String>,
-        thread: Option<String>,
-        text: String,
-    },
-    Replace {
-        number: i64,
-        text: String,
-    },
-    Drop {
-        number: i64,
-    },
-    /// Gives an order as a draft, to be kept or dropped later.
-    Draft {
-        channel: Option<String>,
-        thread: Option<String>,
-        text: String,
-    },
-    /// Drafts another text for an order in force.
-    Redraft {
-        number: i64,
-        text: String,
-    },
-    Keep {
-        number: i64,
-    },
-    Discard {
-        number: i64,
-    },
+impl ActionRequest for DraftKeep {
+    async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
+        let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
+        Ok(Order::KeepStandingOrder { workspace, number }.signed(access.signature()))
+    }
 }
 
-pub async fn carry_out(
+impl ActionRequest for StandingOrderDrop {
+    async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
+        let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
+        Ok(Order::DropStandingOrder { workspace, number }.signed(access.signature()))
+    }
+}
+
+/// Returns the order to discard a draft.
+pub async fn discard(
     web: &Web,
     access: &Access,
-    workspace: WorkspaceId,
-    change: Change,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let by = access.signature();
-    let order = match change {
-        Change::Give { channel, thread, text } => {
-            let scope = scope(web, &workspace, channel, thread).await?;
-            Order::GiveStandingOrder { workspace, scope, text: parse(&text)?, by: by.clone() }
-        }
-        Change::Replace { number, text } => {
-            let text = parse(&text)?;
-            Order::ChangeStandingOrder { workspace, number, text, by: by.clone() }
-        }
-        Change::Drop { number } => Order::DropStandingOrder { workspace, number },
-        Change::Draft { channel, thread, text } => {
-            let target = DraftTarget::New(scope(web, &workspace, channel, thread).await?);
-            Order::DraftStandingOrder { workspace, target, text: parse(&text)?, by: by.clone() }
-        }
-        Change::Redraft { number, text } => {
-            let (target, text) = (DraftTarget::Change(number), parse(&text)?);
-            Order::DraftStandingOrder { workspace, target, text, by: by.clone() }
-        }
-        Change::Keep { number } => Order::KeepStandingOrder { workspace, number },
-        Change::Discard { number } => Order::DropOrderDraft { workspace, number },
-    };
-    Ok(web.inbox.apply_order(order.signed(by)).await?)
+    workspace: Option<String>,
+    number: i64,
+) -> Result<Order, ApiProblem> {
+    let workspace = orders::workspace(web, access, workspace.as_deref()).await?;
+    Ok(Order::DropOrderDraft { workspace, number }.signed(access.signature()))
 }
 
 pub fn parse(text: &str) -> Result<StandingOrderText, ApiProblem> {
-    let problem = |_| Refusal::StandingOrderLength { most: MAX_LENGTH };
+    let problem = |_| ActionRefusal::StandingOrderLength { most: MAX_LENGTH };
     Ok(StandingOrderText::parse(text).map_err(problem)?)
 }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_config::http::AccessRole;
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::Decision;
@@ -29,7 +31,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, ApiResult, Web};
 
@@ -140,7 +142,7 @@ pub async fn channel(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<Cha
     let channels = web.archive.channels(workspace).await?;
     let found = channels.into_iter().find(|channel| channel.id == ChannelId::new(id));
     found.ok_or_else(|| {
-        Refusal::UnknownChannel { id: id.to_owned(), workspace: workspace.clone() }.into()
+        ActionRefusal::UnknownChannel { id: id.to_owned(), workspace: workspace.clone() }.into()
     })
 }
 
@@ -156,22 +158,6 @@ pub async fn has_thread(
     }
     let threads = web.archive.threads_since(workspace, channel, Timestamp::UNIX_EPOCH).await?;
     Ok(threads.iter().any(|(known, _)| known == thread))
-}
-
-/// Refuses a channel whose messages the visitor may not read.
-pub fn require_readable(access: &Access, channel: &Channel) -> Result<(), ApiProblem> {
-    if access.may_read(&channel.workspace, channel.visibility) {
-        return Ok(());
-    }
-    Err(withheld(access))
-}
-
-/// Returns the refusal for a visitor who may not read the messages of a channel.
-pub fn withheld(access: &Access) -> ApiProblem {
-    match access {
-        Access::ThisMachine => Refusal::SignInToRead.into(),
-        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
-    }
 }
 
 /// What is about to be shown to a visitor, all of one workspace.

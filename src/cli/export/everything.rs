@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
+use aizuchi_import::export_lines::{MessageLine, OtherLine};
 use aizuchi_model::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_model::standing_order::StandingOrder;
-use aizuchi_past::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_store::Store as _;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::database::DatabaseStore;

@@ -4,14 +4,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use aizuchi_actions::access::SignedInUser;
 use aizuchi_config::Config;
-use aizuchi_config::http::{AccessRole, HttpConfig};
+use aizuchi_config::http::HttpConfig;
 use aizuchi_llm::provider::loopback_client;
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_web::REFUSAL_HEADER;
 use aizuchi_web::sign_in_link::{LinkKey, Purpose};
-use aizuchi_web::signed_in_user::SignedInUser;
 use aizuchi_web::status::ConnectionStatus;
 use anyhow::Context as _;
 use jiff::Timestamp;

@@ -3,9 +3,10 @@
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::raw_sql;
 
+use crate::command::aizuchi;
 use crate::console::harness::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -92,11 +93,37 @@ async fn a_second_look_reads_nothing_until_something_is_taken_back() {
     let shown = team.report(ADMIN, "").await;
     assert!(!shown.contains(&marker) && shown.contains(AS_OF), "{shown}");
     // The page does not name command-line options.
-    assert!(shown.contains("Names and texts are verbatim") && !shown.contains("--anonymous"));
+    assert!(shown.contains("as people wrote them") && !shown.contains("--anonymous"));
     harness.slack.delete_message(&harness.tea, thanks).unwrap();
     harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
     let shown = team.report(ADMIN, "").await;
     assert!(shown.contains(&marker) && !shown.contains(AS_OF), "{shown}");
+    assert_eq!(team.program.stop(), Some(0));
+}
+
+/// The calls for memory, too, are part of what the report says that it cost.
+#[tokio::test]
+async fn a_report_costs_what_the_pages_of_figures_say() {
+    let team = Team::new().await;
+    let mut database = team.harness.lock_database().await;
+    let remembered = "UPDATE attempts SET price_micros = 640000; \
+        CREATE TEMP TABLE remembered AS SELECT * FROM attempts LIMIT 1; \
+        UPDATE remembered SET id = NULL, verb = 'remember', price_micros = 2940000; \
+        INSERT INTO attempts SELECT * FROM remembered; COMMIT";
+    raw_sql(remembered).execute(&mut database).await.unwrap();
+    let figures = format!("/api/figures?workspace={}&days=7", team.workspace);
+    let figures = json_of(get(&team.program, Some(ADMIN), &figures).await).await;
+    // Two judgments, two replies, and the memory.
+    let total = figures["total"]["money"].as_f64().unwrap();
+    assert!((total - 5.5).abs() < 1e-9, "{figures}");
+    let shown = team.report(ADMIN, "&private=true").await;
+    assert!(shown.contains("$5.50 as the console counts it"), "{shown}");
+    let mut command = aizuchi();
+    let command = command.arg("--config").arg(team.harness.home.config());
+    let run = command.args(["report", "--private", "--json"]).assert().success();
+    let report: Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    let cost = &report["report"]["policies"][0]["cost"];
+    assert_eq!((&cost["total"], &cost["memory"]), (&json!(5.5), &json!(2.94)), "{cost}");
     assert_eq!(team.program.stop(), Some(0));
 }
 

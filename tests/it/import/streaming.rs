@@ -8,10 +8,10 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
+use aizuchi_import::to_import;
+use aizuchi_import::to_import::arranged::{Arranged, Destination};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
 use aizuchi_model::chat::{Message, Visibility, WorkspaceId};
-use aizuchi_past::replay::to_import;
-use aizuchi_past::replay::to_import::arranged::{Arranged, Destination};
 use futures_util::stream;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 //! Japanese`, 「@Aizuchi このチャンネルでは：日本語で答えて」.
 
 use crate::parse::{addressed_order, candidate_forms, is_question, normalize};
-use crate::{Command, StandingOrderTarget};
+use crate::{Command, StandingOrderCommand, StandingOrderTarget};
 
 const IN_THREAD: [&str; 5] =
     ["in this thread", "for this thread", "このスレッドでは", "このスレッドで", "このスレッド"];
@@ -105,10 +105,10 @@ impl<'a> WrittenStandingOrder<'a> {
 
     /// Returns the command for this order.
     pub fn command(&self) -> Command {
-        match self.is_draft {
-            true => Command::DraftStandingOrder(self.target),
-            false => Command::GiveStandingOrder(self.target),
-        }
+        Command::StandingOrder(match self.is_draft {
+            true => StandingOrderCommand::Draft(self.target),
+            false => StandingOrderCommand::Give(self.target),
+        })
     }
 }
 
@@ -142,9 +142,10 @@ pub(super) fn parse_numbered(form: &str) -> Option<Command> {
     let drop = || english(&DROP).or_else(|| japanese("指示", &DROPPED));
     let number = |found: Option<&str>| parse_number(found?);
     number(drop())
-        .map(Command::DropStandingOrder)
-        .or_else(|| number(keep()).map(Command::KeepStandingOrder))
-        .or_else(|| number(discard()).map(Command::DropOrderDraft))
+        .map(StandingOrderCommand::Drop)
+        .or_else(|| number(keep()).map(StandingOrderCommand::Keep))
+        .or_else(|| number(discard()).map(StandingOrderCommand::DropDraft))
+        .map(Command::StandingOrder)
 }
 
 fn parse_number(text: &str) -> Option<i64> {
@@ -189,7 +190,11 @@ mod tests {
             let is_draft = false;
             assert_eq!(written, Some(WrittenStandingOrder { target, text, is_draft }), "{message}");
             let command = Command::parse_message(message, "Aizuchi");
-            assert_eq!(command, Some(Command::GiveStandingOrder(target)), "{message}");
+            assert_eq!(
+                command,
+                Some(Command::StandingOrder(StandingOrderCommand::Give(target))),
+                "{message}"
+            );
         }
     }
 
@@ -209,18 +214,26 @@ mod tests {
             let is_draft = true;
             assert_eq!(written, Some(WrittenStandingOrder { target, text, is_draft }), "{message}");
             let command = Command::parse_message(message, "Aizuchi");
-            assert_eq!(command, Some(Command::DraftStandingOrder(target)), "{message}");
+            assert_eq!(
+                command,
+                Some(Command::StandingOrder(StandingOrderCommand::Draft(target))),
+                "{message}"
+            );
         }
         for (message, expected) in [
-            ("@Aizuchi keep order 3", Command::KeepStandingOrder(3)),
-            ("@Aizuchi please keep draft #3.", Command::KeepStandingOrder(3)),
-            ("@Aizuchi 指示3を採用して", Command::KeepStandingOrder(3)),
-            ("@Aizuchi 下書き３を採用してください", Command::KeepStandingOrder(3)),
-            ("@Aizuchi drop draft 3", Command::DropOrderDraft(3)),
-            ("@Aizuchi discard draft 3", Command::DropOrderDraft(3)),
-            ("@Aizuchi 下書き3を破棄して", Command::DropOrderDraft(3)),
+            ("@Aizuchi keep order 3", StandingOrderCommand::Keep(3)),
+            ("@Aizuchi please keep draft #3.", StandingOrderCommand::Keep(3)),
+            ("@Aizuchi 指示3を採用して", StandingOrderCommand::Keep(3)),
+            ("@Aizuchi 下書き３を採用してください", StandingOrderCommand::Keep(3)),
+            ("@Aizuchi drop draft 3", StandingOrderCommand::DropDraft(3)),
+            ("@Aizuchi discard draft 3", StandingOrderCommand::DropDraft(3)),
+            ("@Aizuchi 下書き3を破棄して", StandingOrderCommand::DropDraft(3)),
         ] {
-            assert_eq!(Command::parse_message(message, "Aizuchi"), Some(expected), "{message}");
+            assert_eq!(
+                Command::parse_message(message, "Aizuchi"),
+                Some(Command::StandingOrder(expected)),
+                "{message}"
+            );
         }
         for message in [
             "@Aizuchi try the pump: it leaks",
@@ -234,7 +247,8 @@ mod tests {
 
     #[test]
     fn orders_are_listed_and_revoked() {
-        use Command::{DropStandingOrder, ListStandingOrders};
+        use Command::ListStandingOrders;
+        let drop = |number| Command::StandingOrder(StandingOrderCommand::Drop(number));
         for (message, expected) in [
             ("@Aizuchi orders", ListStandingOrders),
             ("@Aizuchi orders?", ListStandingOrders),
@@ -242,12 +256,12 @@ mod tests {
             ("@Aizuchi please list the orders", ListStandingOrders),
             ("@Aizuchi 指示一覧", ListStandingOrders),
             ("@Aizuchi 指示を見せてください", ListStandingOrders),
-            ("@Aizuchi drop order 2", DropStandingOrder(2)),
-            ("@Aizuchi please drop order #12.", DropStandingOrder(12)),
-            ("@Aizuchi revoke standing order 3", DropStandingOrder(3)),
-            ("@Aizuchi 指示2を取り消して", DropStandingOrder(2)),
-            ("@Aizuchi 指示２を取り消してください", DropStandingOrder(2)),
-            ("@Aizuchi 指示 2 を削除して", DropStandingOrder(2)),
+            ("@Aizuchi drop order 2", drop(2)),
+            ("@Aizuchi please drop order #12.", drop(12)),
+            ("@Aizuchi revoke standing order 3", drop(3)),
+            ("@Aizuchi 指示2を取り消して", drop(2)),
+            ("@Aizuchi 指示２を取り消してください", drop(2)),
+            ("@Aizuchi 指示 2 を削除して", drop(2)),
         ] {
             assert_eq!(Command::parse_message(message, "Aizuchi"), Some(expected), "{message}");
         }

@@ -4,7 +4,7 @@ use aizuchi_actions::confirmation::{PossibleYes, confirmed};
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_actions::parse::setting::WrittenSetting;
-use aizuchi_actions::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
+use aizuchi_actions::{Command, CommandRequest, settings, standing_orders, stop_order};
 use aizuchi_model::chat::{Arrival, ChannelId, ConversationId, Heard, Message, MessageId};
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::memory::asker;
@@ -130,7 +130,7 @@ impl Inbox {
         })
     }
 
-    /// Applies a command's order, if it has one. `stop` never shortens a mute; it is then only recorded.
+    /// Applies a command's order, if it has one.
     fn apply_command<'a>(
         &'a self,
         request: &'a CommandRequest,
@@ -139,15 +139,7 @@ impl Inbox {
             if request.command == Command::ForgetThat {
                 return self.forget_that(request).await;
             }
-            let is_standing_order = matches!(
-                request.command,
-                Command::GiveStandingOrder(_)
-                    | Command::DropStandingOrder(_)
-                    | Command::DraftStandingOrder(_)
-                    | Command::KeepStandingOrder(_)
-                    | Command::DropOrderDraft(_)
-            );
-            if is_standing_order {
+            if let Command::StandingOrder(_) = request.command {
                 return self.change_standing_orders(request).await;
             }
             if let Command::ChangeSetting(_) = request.command {
@@ -155,13 +147,9 @@ impl Inbox {
             }
             let Some(mut order) = request.to_order(&self.zone) else { return Ok(()) };
             if request.command == Command::Stop {
-                let (workspace, channel) =
-                    (order.workspace().clone(), request.conversation.channel.clone());
-                let until = request.at + STOP_DURATION;
-                let orders = self.store.orders(&workspace).await?;
-                if orders.channel_mute(&channel, until).is_some() {
-                    order = Order::NoteStop { workspace, channel, until };
-                }
+                let ConversationId { workspace, channel, .. } = request.conversation.clone();
+                let (place, at) = ((workspace, channel), request.at);
+                order = stop_order(&*self.store, place, at, request.role).await?;
             }
             self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
         })

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -15,8 +16,8 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
-    QuestionPlace, QuestionRecords, QuestionSubject,
+    Click, ClickAnswer, KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace,
+    QuestionRecords,
 };
 use aizuchi_store::query::ProposalQuery;
 use aizuchi_store::{Cursors, StoreError};
@@ -262,17 +263,17 @@ impl Story {
         has_died | self.look().await
     }
 
-    async fn click(&self, subject: QuestionSubject, button: KeeperButton) {
+    async fn click(&self, subject: QuestionSubject, button: Choice) {
         let click = Click { workspace: workspace(), subject, user: UserId::new("ren"), button };
         assert_eq!(self.keepers.answer(click).await, ClickAnswer::Settles);
     }
 }
 
 /// The endings of a proposal, and what its question then says.
-const ENDINGS: [(Option<KeeperButton>, &str); 4] = [
-    (Some(KeeperButton::Say), "approved."),
-    (Some(KeeperButton::NotNow), "not now."),
-    (Some(KeeperButton::Never), "never like this."),
+const ENDINGS: [(Option<Choice>, &str); 4] = [
+    (Some(Choice::Say), "approved."),
+    (Some(Choice::NotNow), "not now."),
+    (Some(Choice::Never), "never like this."),
     (None, "lapsed."),
 ];
 
@@ -301,7 +302,7 @@ async fn a_keeper_is_asked_once_wherever_the_process_dies() {
                 story.harness.pass(8_000).await;
                 has_died |= story.recover().await;
                 assert_eq!(story.chat.about(subject).len(), 1);
-                let posted = if button == Some(KeeperButton::Say) { point } else { 0 };
+                let posted = if button == Some(Choice::Say) { point } else { 0 };
                 assert_eq!(story.harness.platform.posted_texts().len(), posted);
                 if !has_died {
                     break;
@@ -326,7 +327,7 @@ async fn a_question_of_which_nobody_knew_is_found_and_settled() {
                 story.chat.points.begin(0);
                 story.chat.faults.lock().unwrap().push(fault);
                 story.look().await;
-                story.click(subject, KeeperButton::NotNow).await;
+                story.click(subject, Choice::NotNow).await;
                 story.look().await;
                 story.chat.points.begin(point);
                 let has_died = story.recover().await;
@@ -370,7 +371,7 @@ async fn a_keeper_is_asked_once_whatever_the_platform_says() {
             story.recover().await;
             assert_eq!(story.chat.about(next), [None], "{fault:?}");
             for subject in [subject, next] {
-                story.click(subject, KeeperButton::NotNow).await;
+                story.click(subject, Choice::NotNow).await;
             }
             story.recover().await;
             let settled = |subject| story.chat.about(subject).iter().all(Option::is_some);

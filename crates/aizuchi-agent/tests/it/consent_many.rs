@@ -1,14 +1,13 @@
 //! A keeper's question about a call stays where it is, however many calls follow. On every store.
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{top_level, workspace};
 use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_model::persona::Language;
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use jiff::tz::TimeZone;
 use serde_json::json;
 
@@ -65,7 +64,7 @@ async fn an_open_question_outlasts_many_later_calls() {
             workspace: workspace(),
             subject: QuestionSubject::Call(id),
             user: UserId::new("ren"),
-            button: KeeperButton::AllowOnce,
+            button: Choice::AllowOnce,
         };
         assert_eq!(keepers.answer(click).await, ClickAnswer::Settles);
         look(&keepers, &chat).await;

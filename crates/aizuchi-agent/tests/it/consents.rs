@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_agent::allowed_calls::AllowedCalls;
 use aizuchi_agent::external_tools::{
@@ -21,9 +22,7 @@ use aizuchi_model::memory::asker;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_model::texts;
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{OrderJournalQuery, OrderKind};
@@ -524,14 +523,14 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
                 user: UserId::new(user),
                 button,
             };
-            let told = keepers.answer(click("u-alice", KeeperButton::AllowOnce)).await;
+            let told = keepers.answer(click("u-alice", Choice::AllowOnce)).await;
             assert_eq!(told, ClickAnswer::Tell(texts::keeper::not_keeper(language)));
-            let told = keepers.answer(click("ren", KeeperButton::Say)).await;
+            let told = keepers.answer(click("ren", Choice::Say)).await;
             assert_eq!(told, ClickAnswer::Tell(texts::consents::too_late(language)));
             assert_eq!(garden.consent().await.state, ConsentState::Open);
-            let answer = keepers.answer(click("ren", KeeperButton::AllowOnce)).await;
+            let answer = keepers.answer(click("ren", Choice::AllowOnce)).await;
             assert_eq!(answer, ClickAnswer::Settles);
-            let told = keepers.answer(click("ren", KeeperButton::AllowOnce)).await;
+            let told = keepers.answer(click("ren", Choice::AllowOnce)).await;
             assert_eq!(told, ClickAnswer::Tell(texts::keeper::already_decided(language)));
             harness.mind.script.push(PromptVerb::Reply, Ok("Done."));
             garden.goes_on().await;

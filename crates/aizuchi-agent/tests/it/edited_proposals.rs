@@ -1,6 +1,7 @@
 //! A keeper rewords a proposal in a form of the chat: it is posted once, stored next to the original text, and
 //! refused like any other click that is late or by another user. On every store.
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -12,9 +13,7 @@ use aizuchi_model::memory::asker;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use jiff::SignedDuration;
@@ -63,7 +62,7 @@ impl Story {
         self.harness.store.archive.proposals(&query, now).await.unwrap().remove(0)
     }
 
-    async fn click(&self, user: &str, button: KeeperButton) -> ClickAnswer {
+    async fn click(&self, user: &str, button: Choice) -> ClickAnswer {
         let (user, subject) = (UserId::new(user), QuestionSubject::Proposal(self.id));
         self.keepers.answer(Click { workspace: workspace(), subject, user, button }).await
     }
@@ -82,7 +81,7 @@ impl Story {
 async fn a_keeper_says_it_in_other_words() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        let answer = story.click("ren", KeeperButton::Edit).await;
+        let answer = story.click("ren", Choice::Edit).await;
         let expected = EditForm {
             workspace: workspace(),
             language: Language::En,
@@ -113,7 +112,7 @@ async fn a_keeper_says_it_in_other_words() {
         let marks = archive.marks_since(&workspace(), at(0)).await.unwrap();
         assert_eq!((marks[0].mark, &marks[0].by), (Mark::Right, &by));
         let decided = ClickAnswer::Tell("Somebody has already decided about this.");
-        assert_eq!(story.click("ren", KeeperButton::Edit).await, decided);
+        assert_eq!(story.click("ren", Choice::Edit).await, decided);
         story.harness.pass(10_000).await;
         assert_eq!(story.posts().len(), 2);
     })
@@ -125,7 +124,7 @@ async fn who_keeps_nothing_edits_nothing() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::Ja).await;
         let refused = "あなたは、そのチャンネルの担当者ではありません。";
-        assert_eq!(story.click("alice", KeeperButton::Edit).await, ClickAnswer::Tell(refused));
+        assert_eq!(story.click("alice", Choice::Edit).await, ClickAnswer::Tell(refused));
         // Even if they obtain the form.
         assert_eq!(story.submit("alice", "私です。").await, Some(refused));
         assert_eq!(story.submit("ren", " \n ").await, Some("投稿する文がありません。"));
@@ -143,11 +142,11 @@ async fn who_keeps_nothing_edits_nothing() {
 async fn a_form_that_comes_too_late_says_so() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        assert!(matches!(story.click("ren", KeeperButton::Edit).await, ClickAnswer::Open(_)));
+        assert!(matches!(story.click("ren", Choice::Edit).await, ClickAnswer::Open(_)));
         story.harness.pass(4000).await;
         let too_late = "It’s too late for this: the moment has passed.";
         assert_eq!(story.submit("ren", "In March.").await, Some(too_late));
-        assert_eq!(story.click("ren", KeeperButton::Edit).await, ClickAnswer::Tell(too_late));
+        assert_eq!(story.click("ren", Choice::Edit).await, ClickAnswer::Tell(too_late));
         story.harness.pass(1000).await;
         assert_eq!(story.posts(), [""; 0]);
         assert_eq!(story.proposal().await.state, ProposalState::Lapsed);
@@ -180,7 +179,7 @@ async fn of_a_form_and_a_lapse_one_wins() {
 async fn of_a_form_and_a_click_the_first_counts() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        let say = story.click("ren", KeeperButton::Say);
+        let say = story.click("ren", Choice::Say);
         let (clicked, told) = tokio::join!(say, story.submit("ren", "In March."));
         story.harness.pass(1).await;
         let decided = "Somebody has already decided about this.";
@@ -200,7 +199,7 @@ async fn a_draft_that_no_form_holds_is_edited_on_the_console() {
         let mut story = Story::new(store, Language::En).await;
         story.keepers.lengths.form = 5;
         let told = "That’s too long to be edited here. Use the console.";
-        assert_eq!(story.click("ren", KeeperButton::Edit).await, ClickAnswer::Tell(told));
+        assert_eq!(story.click("ren", Choice::Edit).await, ClickAnswer::Tell(told));
     })
     .await;
 }

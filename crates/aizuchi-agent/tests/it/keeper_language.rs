@@ -1,6 +1,7 @@
 //! A keeper is asked about a channel in the channel's language, which is also that of the outcome, the buttons and
 //! the form. On every store.
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_database;
@@ -9,9 +10,7 @@ use aizuchi_model::chat::UserId;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_platform::keeper::edit::FilledForm;
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use jiff::tz::TimeZone;
 
 use crate::keepers::{TestChat, look};
@@ -85,9 +84,9 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
                 let (workspace, user) = (workspace(), UserId::new(user));
                 keepers.answer(Click { workspace, subject: question.subject, user, button }).await
             };
-            let told = click("alice", KeeperButton::Never).await;
+            let told = click("alice", Choice::Never).await;
             assert_eq!(told, ClickAnswer::Tell(not_keeper));
-            let ClickAnswer::Open(form) = click("ren", KeeperButton::Edit).await else {
+            let ClickAnswer::Open(form) = click("ren", Choice::Edit).await else {
                 panic!("no form")
             };
             assert_eq!((form.title, form.language), (title, own));
@@ -98,7 +97,7 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
             };
             assert_eq!(submit(" ").await, Some(no_words));
             assert_eq!(submit("In March.").await, None);
-            let told = click("ren", KeeperButton::Say).await;
+            let told = click("ren", Choice::Say).await;
             assert_eq!(told, ClickAnswer::Tell(late));
             look(&keepers, &chat).await;
             assert_eq!(chat.texts(), [settled]);

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -13,8 +14,8 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
-    QuestionPlace, QuestionRecords, QuestionSubject,
+    Click, ClickAnswer, KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace,
+    QuestionRecords,
 };
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
@@ -135,7 +136,7 @@ async fn asked(harness: &Harness, keepers: &Keepers, chat: &TestChat) -> Proposa
     chat.first_proposal()
 }
 
-fn click(proposal: ProposalId, user: &str, button: KeeperButton) -> Click {
+fn click(proposal: ProposalId, user: &str, button: Choice) -> Click {
     let subject = QuestionSubject::Proposal(proposal);
     Click { workspace: workspace(), subject, user: UserId::new(user), button }
 }
@@ -158,11 +159,11 @@ async fn a_keeper_is_asked_once_and_decides() {
         let question = chat.questions.lock().unwrap()[0].clone();
         assert_eq!(question.note, "Why: nobody answers");
         let QuestionSubject::Proposal(id) = question.subject else { panic!("{question:?}") };
-        let told = keepers.answer(click(id, "alice", KeeperButton::Never)).await;
+        let told = keepers.answer(click(id, "alice", Choice::Never)).await;
         assert_eq!(told, ClickAnswer::Tell("You don’t look after that channel."));
-        let answer = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        let answer = keepers.answer(click(id, "ren", Choice::Say)).await;
         assert_eq!(answer, ClickAnswer::Settles);
-        let told = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        let told = keepers.answer(click(id, "ren", Choice::Say)).await;
         assert_eq!(told, ClickAnswer::Tell("Somebody has already decided about this."));
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -170,7 +171,7 @@ async fn a_keeper_is_asked_once_and_decides() {
         let texts = chat.texts();
         assert!(texts.len() == 1 && texts[0].ends_with(": approved."), "{texts:?}");
         let unknown = ProposalId(id.0 + 1000);
-        let told = keepers.answer(click(unknown, "ren", KeeperButton::Say)).await;
+        let told = keepers.answer(click(unknown, "ren", Choice::Say)).await;
         let too_late = "It’s too late for this: the moment has passed.";
         assert_eq!(told, ClickAnswer::Tell(too_late));
     })
@@ -234,7 +235,7 @@ async fn a_question_stays_open_however_many_proposals_come_later() {
         look(&keepers, &chat).await;
         assert_eq!(chat.texts(), asked);
         let id = chat.first_proposal();
-        let answer = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        let answer = keepers.answer(click(id, "ren", Choice::Say)).await;
         assert_eq!(answer, ClickAnswer::Settles);
         look(&keepers, &chat).await;
         let texts = chat.texts();
@@ -259,9 +260,9 @@ async fn a_new_keeper_is_asked_what_the_earlier_one_has_not_decided() {
             assert!(texts[0].ends_with("and is asked instead."), "{texts:?}");
             assert!(texts[1].starts_with("mia: In "), "{texts:?}");
         }
-        let told = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        let told = keepers.answer(click(id, "ren", Choice::Say)).await;
         assert_eq!(told, ClickAnswer::Tell("You don’t look after that channel."));
-        let answer = keepers.answer(click(id, "mia", KeeperButton::Say)).await;
+        let answer = keepers.answer(click(id, "mia", Choice::Say)).await;
         assert_eq!(answer, ClickAnswer::Settles);
         look(&keepers, &chat).await;
         let texts = chat.texts();
@@ -276,7 +277,7 @@ async fn a_keeper_who_is_forgotten_is_not_named() {
         let (harness, keepers) = kept(store).await;
         let chat = TestChat::default();
         let id = asked(&harness, &keepers, &chat).await;
-        let answer = keepers.answer(click(id, "ren", KeeperButton::NotNow)).await;
+        let answer = keepers.answer(click(id, "ren", Choice::NotNow)).await;
         assert_eq!(answer, ClickAnswer::Settles);
         let query =
             ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 1 };

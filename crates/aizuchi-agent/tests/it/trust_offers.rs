@@ -1,6 +1,7 @@
 //! After enough clicks the persona asks once whether it may speak without asking from some confidence on. A yes
 //! orders the mode and the confidence; “not yet” holds until as many clicks have followed. On every store.
 
+use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_harness::fixtures::{JOIN, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -10,9 +11,7 @@ use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
-use aizuchi_platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
-};
+use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{OrderJournalQuery, OrderKind};
@@ -65,14 +64,14 @@ impl Story {
     }
 
     /// Makes a proposal, and ren clicks.
-    async fn clicks(&self, number: usize, button: KeeperButton) {
+    async fn clicks(&self, number: usize, button: Choice) {
         self.asks(number).await;
         let subject = QuestionSubject::Proposal(self.newest_proposal().await);
         assert_eq!(self.answer(subject, "ren", button).await, ClickAnswer::Settles, "{number}");
         self.harness.pass(4_000).await;
     }
 
-    async fn clicks_often(&self, count: usize, button: KeeperButton) {
+    async fn clicks_often(&self, count: usize, button: Choice) {
         for number in 0..count {
             self.clicks(number, button).await;
         }
@@ -85,12 +84,7 @@ impl Story {
         self.harness.store.archive.proposals(&query, now).await.unwrap().remove(0).id
     }
 
-    async fn answer(
-        &self,
-        subject: QuestionSubject,
-        user: &str,
-        button: KeeperButton,
-    ) -> ClickAnswer {
+    async fn answer(&self, subject: QuestionSubject, user: &str, button: Choice) -> ClickAnswer {
         let user = UserId::new(user);
         self.keepers.answer(Click { workspace: workspace(), subject, user, button }).await
     }
@@ -140,27 +134,27 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
     ] {
         on_every_database(async |store| {
             let story = Story::new(store, language).await;
-            story.clicks_often(28, KeeperButton::Say).await;
-            story.clicks(28, KeeperButton::NotNow).await;
+            story.clicks_often(28, Choice::Say).await;
+            story.clicks(28, Choice::NotNow).await;
             assert!(story.offers().await.is_empty(), "29 clicks say too little");
-            story.clicks(29, KeeperButton::Say).await;
+            story.clicks(29, Choice::Say).await;
             let offers = story.offers().await;
             assert_eq!(offers.len(), 1, "{offers:?}");
             assert_eq!(offers[0].1, expected);
             // Further clicks change nothing.
-            story.clicks_often(2, KeeperButton::Say).await;
+            story.clicks_often(2, Choice::Say).await;
             assert_eq!(story.offers().await, offers);
             let subject = offers[0].0;
-            let refused = story.answer(subject, "alice", KeeperButton::ByItself).await;
+            let refused = story.answer(subject, "alice", Choice::ByItself).await;
             assert!(matches!(refused, ClickAnswer::Tell(_)));
             // A button of another kind of question is ignored.
-            let refused = story.answer(subject, "ren", KeeperButton::Say).await;
+            let refused = story.answer(subject, "ren", Choice::Say).await;
             assert!(matches!(refused, ClickAnswer::Tell(_)));
             assert_eq!(story.mode(), Mode::Propose);
-            let answer = story.answer(subject, "ren", KeeperButton::ByItself).await;
+            let answer = story.answer(subject, "ren", Choice::ByItself).await;
             assert_eq!(answer, ClickAnswer::Settles);
             assert!(matches!(
-                story.answer(subject, "ren", KeeperButton::NotYet).await,
+                story.answer(subject, "ren", Choice::NotYet).await,
                 ClickAnswer::Tell(_)
             ));
             assert_eq!(story.mode(), Mode::Companion);
@@ -206,16 +200,16 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
 async fn not_yet_is_heard_until_as_many_clicks_have_followed() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        story.clicks_often(30, KeeperButton::Say).await;
+        story.clicks_often(30, Choice::Say).await;
         let offers = story.offers().await;
-        let answer = story.answer(offers[0].0, "ren", KeeperButton::NotYet).await;
+        let answer = story.answer(offers[0].0, "ren", Choice::NotYet).await;
         assert_eq!(answer, ClickAnswer::Settles);
         assert_eq!(story.mode(), Mode::Propose);
         assert_eq!(story.offers().await.len(), 1);
         assert!(story.chat.texts().contains(&"In #garden: not yet.".to_owned()));
-        story.clicks_often(29, KeeperButton::Say).await;
+        story.clicks_often(29, Choice::Say).await;
         assert_eq!(story.offers().await.len(), 1);
-        story.clicks(30, KeeperButton::Say).await;
+        story.clicks(30, Choice::Say).await;
         assert_eq!(story.offers().await.len(), 2);
     })
     .await;
@@ -225,14 +219,14 @@ async fn not_yet_is_heard_until_as_many_clicks_have_followed() {
 async fn an_offer_is_withdrawn_where_it_does_not_hold_any_more() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        story.clicks_often(30, KeeperButton::Say).await;
+        story.clicks_often(30, Choice::Say).await;
         let offers = story.offers().await;
-        story.clicks_often(4, KeeperButton::Never).await;
+        story.clicks_often(4, Choice::Never).await;
         assert_eq!(story.stored().await.state, TrustState::Withdrawn);
         assert_eq!(story.offers().await.len(), 1);
         let texts = story.chat.texts();
         assert!(texts.contains(&"In #garden: no longer asked.".to_owned()), "{texts:?}");
-        let late = story.answer(offers[0].0, "ren", KeeperButton::ByItself).await;
+        let late = story.answer(offers[0].0, "ren", Choice::ByItself).await;
         let told = "This is settled already, or what was decided since says otherwise.";
         assert_eq!((late, story.mode()), (ClickAnswer::Tell(told), Mode::Propose));
     })
@@ -244,11 +238,11 @@ async fn an_offer_is_withdrawn_where_it_does_not_hold_any_more() {
 async fn an_offer_holds_where_words_are_proposed() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        story.clicks_often(30, KeeperButton::Say).await;
+        story.clicks_often(30, Choice::Say).await;
         let offers = story.offers().await;
         let order = |mode| Order::Mode { workspace: workspace(), channel: garden(), mode };
         story.harness.order(order(Some(Mode::Observe))).await;
-        let late = story.answer(offers[0].0, "ren", KeeperButton::ByItself).await;
+        let late = story.answer(offers[0].0, "ren", Choice::ByItself).await;
         assert!(matches!(late, ClickAnswer::Tell(_)));
         assert_eq!(story.mode(), Mode::Observe);
         story.offers().await;
@@ -262,7 +256,7 @@ async fn an_offer_holds_where_words_are_proposed() {
 async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        story.clicks_often(30, KeeperButton::Say).await;
+        story.clicks_often(30, Choice::Say).await;
         assert_eq!(story.offers().await.len(), 1);
         let order = |mode| Order::Mode { workspace: workspace(), channel: garden(), mode };
         // It is already in this mode.
@@ -274,9 +268,9 @@ async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
             assert_eq!(story.stored().await.state, TrustState::Withdrawn);
         }
         assert_eq!(story.mode(), Mode::Propose);
-        story.clicks_often(29, KeeperButton::Say).await;
+        story.clicks_often(29, Choice::Say).await;
         assert_eq!(story.offers().await.len(), 1);
-        story.clicks(30, KeeperButton::Say).await;
+        story.clicks(30, Choice::Say).await;
         assert_eq!(story.offers().await.len(), 2);
     })
     .await;
@@ -286,7 +280,7 @@ async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
 async fn the_first_answer_counts_and_names_nobody_who_is_forgotten() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::En).await;
-        story.clicks_often(30, KeeperButton::Say).await;
+        story.clicks_often(30, Choice::Say).await;
         let TrustOffer { id, trusted, .. } = story.stored().await;
         let by: std::sync::Arc<str> = "ren 1".into();
         let order = |id, choice| Order::AnswerTrust {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_harness::fixtures::{JOIN, SILENCE, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
@@ -16,7 +17,6 @@ use aizuchi_model::rules::weekly_time::WeeklyTime;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Rulebook};
 use aizuchi_platform::keeper::{
     KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace, QuestionRecords,
-    QuestionSubject,
 };
 use aizuchi_store::order::Order;
 use async_trait::async_trait;

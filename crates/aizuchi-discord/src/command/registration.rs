@@ -211,12 +211,8 @@ mod tests {
             Command::Help
             | Command::Usage(_)
             | Command::ForgetThat
-            | Command::GiveStandingOrder(_)
+            | Command::StandingOrder(_)
             | Command::ListStandingOrders
-            | Command::DropStandingOrder(_)
-            | Command::DraftStandingOrder(_)
-            | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_)
             | Command::ChangeSetting(_)
             | Command::ListSettings => "help",
         }

@@ -115,7 +115,20 @@ pub struct CallAnswer {
 }
 
 /// A user's decision about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Deserialize,
+    schemars::JsonSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "CallAction")]
 pub enum ConsentChoice {
     AllowOnce,
     Refuse,

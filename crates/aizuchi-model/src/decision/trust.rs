@@ -48,7 +48,18 @@ named_enum! {
 }
 
 /// An answer to an offer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Deserialize,
+    schemars::JsonSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum TrustChoice {
     /// Post without approval from this confidence on.
@@ -62,15 +73,6 @@ impl TrustChoice {
             TrustChoice::ByItself => TrustState::Accepted,
             TrustChoice::NotYet => TrustState::Declined,
         }
-    }
-
-    /// Parses the name that forms use.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "by_itself" => TrustChoice::ByItself,
-            "not_yet" => TrustChoice::NotYet,
-            _ => return None,
-        })
     }
 }
 
@@ -213,8 +215,8 @@ mod tests {
 
     #[test]
     fn answers_are_known_by_name() {
-        assert_eq!(TrustChoice::parse("by_itself"), Some(TrustChoice::ByItself));
-        assert_eq!(TrustChoice::parse("not_yet"), Some(TrustChoice::NotYet));
-        assert_eq!(TrustChoice::parse("yes"), None);
+        assert_eq!("by_itself".parse(), Ok(TrustChoice::ByItself));
+        assert_eq!("not_yet".parse(), Ok(TrustChoice::NotYet));
+        assert!("yes".parse::<TrustChoice>().is_err());
     }
 }

@@ -32,12 +32,10 @@ macro_rules! counted {
 
 counted! {
     channels: "1 channel", "{} channels" / "{} チャンネル";
-    /// Channels in addition to those that are shown.
-    more_channels: "1 more channel", "{} more channels" / "ほか {} チャンネル";
     people: "1 person", "{} people" / "{} 人";
     messages: "1 message", "{} messages" / "{} 件の発言";
-    questions: "1 question", "{} questions" / "{} 件";
-    moments: "1 moment", "{} moments" / "{} 回";
+    /// Moments that stand for all of those that a sentence named before.
+    of_them: "one of them", "{} of them" / "{} 件";
     posts: "1 post", "{} posts" / "{} 回";
     records: "1 record", "{} records" / "{} 件";
     /// Notices such as joins and topics, and messages without text.
@@ -65,7 +63,7 @@ counted! {
         "{} withheld messages (commands, or of people who opted out)"
         / "使わない発言（コマンドや、オプトアウトした人のもの）{} 件";
     judge_calls: "1 check whether to speak", "{} checks whether to speak" / "判断 {} 回";
-    replies: "1 reply", "{} replies" / "返答 {} 回";
+    reactions: "1 reaction", "{} reactions" / "{} 回";
     /// Model calls.
     calls: "1 call", "{} calls" / "{} 回の呼び出し";
     answers: "1 answer", "{} answers" / "{} 件の回答";
@@ -82,7 +80,7 @@ mod tests {
             (times, "once", "0 times"),
             (people, "1 person", "0 people"),
             (messages, "1 message", "0 messages"),
-            (replies, "1 reply", "0 replies"),
+            (reactions, "1 reaction", "0 reactions"),
             (calls, "1 call", "0 calls"),
             (answers, "1 answer", "0 answers"),
             (cases, "1 case", "0 cases"),

@@ -46,11 +46,11 @@ const KEYWORDS: [(ConversationState, &[&str]); 3] = [
 ];
 
 pub fn always_active(cases: &[Case]) -> Vec<StateAnswer> {
-    vec![StateAnswer::State(ConversationState::Active); cases.len()]
+    vec![StateAnswer::Known(ConversationState::Active); cases.len()]
 }
 
 pub fn keywords(cases: &[Case]) -> Vec<StateAnswer> {
-    cases.iter().map(|case| StateAnswer::State(by_keywords(case))).collect()
+    cases.iter().map(|case| StateAnswer::Known(by_keywords(case))).collect()
 }
 
 fn by_keywords(case: &Case) -> ConversationState {

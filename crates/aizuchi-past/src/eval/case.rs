@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use aizuchi_model::chat::to_single_line;
+use aizuchi_import::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_import::rows::epoch_seconds;
+use aizuchi_model::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+    to_single_line,
+};
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
 use aizuchi_model::persona::Language;
 use anyhow::Context as _;
-use jiff::Timestamp;
 use serde::Deserialize;
-
-use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
 
 /// The number of bad lines that an error lists.
 const MAX_REPORTED_LINES: usize = 10;
@@ -49,11 +51,41 @@ pub struct CaseMessage {
     pub own: Option<bool>,
 }
 
-impl CaseMessage {
-    /// Returns the time to the millisecond. A case holds only messages with a valid one.
-    pub fn at(&self) -> Timestamp {
-        Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
-            .unwrap_or(Timestamp::UNIX_EPOCH)
+/// Returns the conversation that everything is in, or a thread of it, by the number of its first message.
+pub fn conversation(thread: Option<usize>) -> ConversationId {
+    ConversationId {
+        workspace: WorkspaceId::new("eval"),
+        channel: ChannelId::new("general"),
+        thread: thread.map(message_id),
+    }
+}
+
+/// Ids in ascending order keep messages with the same time in their order.
+pub fn message_id(number: usize) -> MessageId {
+    MessageId::new(format!("{number:06}"))
+}
+
+/// Returns a message as a channel would have it. It mentions nobody.
+pub fn message(
+    conversation: ConversationId,
+    number: usize,
+    said: &CaseMessage,
+    persona: &str,
+) -> Message {
+    let kind = match (said.own.unwrap_or(said.user == persona), said.bot) {
+        (true, _) => AuthorKind::Persona,
+        (false, true) => AuthorKind::Bot,
+        (false, false) => AuthorKind::Human,
+    };
+    Message {
+        conversation,
+        id: message_id(number),
+        at: epoch_seconds(said.ts),
+        author: Author { id: UserId::new(&*said.user), kind },
+        text: said.text.as_str().into(),
+        mentions: Vec::new(),
+        attachments: Vec::new(),
+        edits: 0,
     }
 }
 
@@ -72,7 +104,7 @@ impl fmt::Display for FileLocation {
 }
 
 /// Returns the non-empty lines of a file, each with its number.
-pub fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     // Some programs write a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let numbered = text.split(|byte| *byte == b'\n').enumerate();
@@ -82,11 +114,37 @@ pub fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 
 /// Reads the cases of several files. The error lists the bad lines without quoting their text.
 pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
-    let mut texts = Vec::new();
-    for file in files {
-        texts.push((file.display().to_string(), read_file(file)?));
+    read(&read_files(files)?)
+}
+
+/// Reads the contents of files, each with the name of its file.
+pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    files.iter().map(|file| Ok((file.display().to_string(), read_file(file)?))).collect()
+}
+
+/// What was read, with its place, and what is wrong with the other lines.
+pub type ReadLines<T> = (Vec<(FileLocation, T)>, Vec<(FileLocation, String)>);
+
+/// Parses each line of the contents of files. `what` is what a line holds; its id may come only once.
+pub fn read_each<T>(
+    texts: &[(String, Vec<u8>)],
+    what: &str,
+    parse: impl Fn(&[u8]) -> Result<T, String>,
+    id: impl Fn(&T) -> &str,
+) -> ReadLines<T> {
+    let (mut read, mut problems, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
+    for (file, text) in texts {
+        for (line, bytes) in numbered(text) {
+            let location = FileLocation { file: file.clone(), line };
+            match parse(bytes) {
+                // Some file systems do not distinguish `A.txt` from `a.txt`.
+                Ok(one) if ids.insert(id(&one).to_lowercase()) => read.push((location, one)),
+                Ok(_) => problems.push((location, format!("{what} with this id came before"))),
+                Err(problem) => problems.push((location, problem)),
+            }
+        }
     }
-    read(&texts)
+    (read, problems)
 }
 
 pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
@@ -96,18 +154,32 @@ pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// Reads cases from the contents of files, each with the name of its file.
 pub fn read(texts: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<Case>> {
-    let mut reader = CaseReader::default();
-    for (file, text) in texts {
-        for (line, bytes) in numbered(text) {
-            reader.read_line(FileLocation { file: file.clone(), line }, bytes);
-        }
+    let (read, mut problems) = read_each(texts, "a case", parse, |case: &Case| &case.id);
+    let (locations, cases): (Vec<FileLocation>, Vec<Case>) = read.into_iter().unzip();
+    // If some lines could not be read, the missing half of a pair may be among them.
+    if problems.is_empty() {
+        let wrong = pairs(&cases).into_values().filter_map(|halves| {
+            Some((locations[halves[0]].clone(), pair_problem(&cases, &halves)?))
+        });
+        problems.extend(wrong.take(1));
     }
-    reader.check_pairs();
-    reader.problems.sort();
-    ensure_no_problems(&reader.problems)?;
+    ensure_no_problems(&problems)?;
     let files: Vec<&str> = texts.iter().map(|(file, _)| &**file).collect();
-    anyhow::ensure!(!reader.cases.is_empty(), "there are no cases in {}", files.join(", "));
-    Ok(reader.cases)
+    anyhow::ensure!(!cases.is_empty(), "there are no cases in {}", files.join(", "));
+    Ok(cases)
+}
+
+/// Returns what is wrong with a pair, which has two cases of one language without a label in common.
+fn pair_problem(cases: &[Case], halves: &[usize]) -> Option<String> {
+    match *halves {
+        [one, other] => {
+            let (one, other) = (&cases[one], &cases[other]);
+            let is_shared = one.labels.iter().any(|label| other.labels.contains(label));
+            is_shared.then(|| "one label is right for both halves of its pair".to_owned())
+        }
+        [_] => Some("its pair has no other half in the same language".to_owned()),
+        _ => Some(format!("its pair has {} cases and not two", halves.len())),
+    }
 }
 
 /// Fails with a list of the problems if there are any.
@@ -124,51 +196,6 @@ pub fn ensure_no_problems(problems: &[(FileLocation, String)]) -> anyhow::Result
         listed.push(format!("… and {} more", problems.len() - MAX_REPORTED_LINES));
     }
     anyhow::bail!("{}", listed.join("\n"))
-}
-
-#[derive(Default)]
-struct CaseReader {
-    cases: Vec<Case>,
-    /// The location of each case.
-    locations: Vec<FileLocation>,
-    ids: HashSet<String>,
-    problems: Vec<(FileLocation, String)>,
-}
-
-impl CaseReader {
-    fn read_line(&mut self, location: FileLocation, bytes: &[u8]) {
-        match parse(bytes) {
-            // Some file systems do not distinguish `A.txt` from `a.txt`.
-            Ok(case) if !self.ids.insert(case.id.to_lowercase()) => {
-                let problem = "a case with this id came before".to_owned();
-                self.problems.push((location, problem));
-            }
-            Ok(case) => {
-                self.cases.push(case);
-                self.locations.push(location);
-            }
-            Err(problem) => self.problems.push((location, problem)),
-        }
-    }
-
-    /// Checks that each pair has two cases of one language without a label in common.
-    fn check_pairs(&mut self) {
-        for halves in pairs(&self.cases).into_values() {
-            let problem = match halves[..] {
-                [one, other] => {
-                    let (one, other) = (&self.cases[one], &self.cases[other]);
-                    let is_shared = one.labels.iter().any(|label| other.labels.contains(label));
-                    is_shared.then(|| "one label is right for both halves of its pair".to_owned())
-                }
-                [_] => Some("its pair has no other half in the same language".to_owned()),
-                _ => Some(format!("its pair has {} cases and not two", halves.len())),
-            };
-            // If some lines could not be read, the missing half may be among them.
-            if let Some(problem) = problem.filter(|_| self.problems.is_empty()) {
-                self.problems.push((self.locations[halves[0]].clone(), problem));
-            }
-        }
-    }
 }
 
 /// Returns the indexes of the cases of each pair, by language and name.
@@ -214,7 +241,8 @@ fn parse(bytes: &[u8]) -> Result<Case, String> {
     Ok(Case { id, language, pair, about, labels, messages })
 }
 
-fn is_file_name(id: &str) -> bool {
+/// Whether an id can name a file.
+pub fn is_file_name(id: &str) -> bool {
     let is_letter = |character: char| character.is_ascii_alphanumeric();
     id.starts_with(is_letter)
         && id.len() <= MAX_ID_CHARACTERS

@@ -3,7 +3,7 @@
 
 pub mod item;
 pub mod from_marks;
-pub mod prompts;
+pub mod context;
 pub mod baseline;
 pub mod score;
 pub mod report;
@@ -15,15 +15,10 @@ use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::rules::{ChannelRules, Mode};
 
+use crate::answer::MindAnswer;
+
 /// The result of one item.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ItemAnswer {
-    Answered(DecisionAnswer),
-    /// The answer cannot be parsed. That counts as silence, as it does in a channel.
-    Unreadable,
-    /// There is no answer. The string says why and contains no chat text.
-    Failed(String),
-}
+pub type ItemAnswer = MindAnswer<DecisionAnswer>;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecisionAnswer {
@@ -38,12 +33,13 @@ pub struct DecisionAnswer {
 impl ItemAnswer {
     /// Parses an answer and applies the rules of a channel in the companion mode.
     pub fn from_answer(answer: &str, prompt: &Prompt, rules: &ChannelRules) -> Self {
-        let Ok(judgment) = parse_judgment(answer, prompt) else {
-            return Self::Unreadable;
+        let judgment = match parse_judgment(answer, prompt) {
+            Ok(judgment) => judgment,
+            Err(why) => return Self::Unreadable(why),
         };
         let state = judgment.conversation_state.unwrap_or(ConversationState::Active);
         let verdict = judgment.verdict(state, Mode::Companion, rules);
-        Self::Answered(DecisionAnswer {
+        Self::Known(DecisionAnswer {
             would_speak: verdict == Verdict::Join,
             should_respond: judgment.should_respond,
             confidence: Some(judgment.confidence),
@@ -52,7 +48,7 @@ impl ItemAnswer {
 
     /// Creates the answer of a baseline.
     pub fn without_confidence(speaks: bool) -> Self {
-        Self::Answered(DecisionAnswer {
+        Self::Known(DecisionAnswer {
             would_speak: speaks,
             should_respond: speaks,
             confidence: None,
@@ -61,10 +57,7 @@ impl ItemAnswer {
 
     /// Whether the persona would speak. Unreadable and failed answers count as silence.
     pub fn would_speak(&self) -> bool {
-        match self {
-            Self::Answered(answered) => answered.would_speak,
-            Self::Unreadable | Self::Failed(_) => false,
-        }
+        self.known().is_some_and(|answered| answered.would_speak)
     }
 }
 

@@ -99,10 +99,10 @@ fn row_json(score: &StateScore, wanted: ConversationState) -> Value {
 
 fn miss_json(miss: &MissedCase) -> Value {
     let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
-    let (named, failed) = match &miss.answer {
-        StateAnswer::State(state) => (Some(state.label()), None),
-        StateAnswer::NoState => (None, None),
-        StateAnswer::Failed(why) => (None, Some(why)),
+    let named = miss.answer.known().map(|state| state.label());
+    let failed = match &miss.answer {
+        StateAnswer::Unknown(why) => Some(why),
+        StateAnswer::Known(_) | StateAnswer::Unreadable(_) => None,
     };
     json!({ "id": miss.id, "labels": labels, "named": named, "failed": failed })
 }

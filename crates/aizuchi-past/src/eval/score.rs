@@ -34,9 +34,9 @@ impl StateScore {
             score.cases += 1;
             score.right += usize::from(is_right(case, answer));
             match answer {
-                StateAnswer::State(_) => {}
-                StateAnswer::NoState => score.no_state += 1,
-                StateAnswer::Failed(_) => score.failed += 1,
+                StateAnswer::Known(_) => {}
+                StateAnswer::Unreadable(_) => score.no_state += 1,
+                StateAnswer::Unknown(_) => score.failed += 1,
             }
             *score.confusion.entry((expected_label(case, answer), answer.state())).or_default() +=
                 1;
@@ -123,13 +123,13 @@ mod tests {
             case("7", None, &[Active]),
         ];
         let answers = [
-            StateAnswer::State(Ending),
-            StateAnswer::State(Active),
-            StateAnswer::State(Conflict),
-            StateAnswer::State(Conflict),
-            StateAnswer::State(Ending),
-            StateAnswer::NoState,
-            StateAnswer::Failed("nobody is there".to_owned()),
+            StateAnswer::Known(Ending),
+            StateAnswer::Known(Active),
+            StateAnswer::Known(Conflict),
+            StateAnswer::Known(Conflict),
+            StateAnswer::Known(Ending),
+            StateAnswer::Unreadable(String::new()),
+            StateAnswer::Unknown("nobody is there".to_owned()),
         ];
         let score = StateScore::new(&cases, &answers, |_| true);
         let confusion = [

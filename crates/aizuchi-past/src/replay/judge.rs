@@ -5,7 +5,6 @@
 pub mod answer_cache;
 pub mod model;
 pub mod recorded;
-pub mod ledger;
 
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::scripted::{ScriptedJudgment, ScriptedMind};

@@ -3,16 +3,15 @@
 //! The measures are taken for each conversation: how often the judge is asked, how many unanswered questions it gets
 //! to see in time, and how often the persona would have spoken into an active exchange.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::{IdHash, MessageRow, RowList};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::replay::Policy;
-use crate::replay::history::RecordedChannel;
 use crate::replay::record::{JudgeCall, PostRecord, Record};
-use crate::replay::rows::{IdHash, MessageRow, RowList};
-use crate::replay::timing::TimingScore;
 
 /// A question counts as reached if it is judged, or answered, within this time …
 const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);
@@ -27,9 +26,11 @@ const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// A message within this time after another one was already being typed when that one appeared: the two collide.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 const DAY_SECONDS: i64 = 24 * 3_600;
+/// Longer waits count as this long, so that their number is bounded.
+const MAX_WAIT_SECONDS: f64 = 7200.0;
 
 /// Sums over all channels.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReplayScore {
     pub policy: String,
     pub messages: usize,
@@ -57,8 +58,9 @@ pub struct ReplayScore {
     pub spoken_posts: usize,
     /// Posts that a second look decided.
     pub second_look_posts: usize,
-    /// How soon posts come, and whether they interrupt.
-    pub timing: TimingScore,
+    /// How many posts that nobody asked for came how many seconds after the message that they answer.
+    #[serde(skip)]
+    waits: BTreeMap<u32, usize>,
     /// Posts that landed in an active exchange.
     pub posts_in_exchange: usize,
     /// Posts that a message follows within the collision window.
@@ -72,12 +74,18 @@ pub struct ReplayScore {
     /// The bytes that prompts share with the previous prompt of their channel.
     pub prefix_bytes: u64,
     /// Both sums without the first prompt of each channel and day (UTC), because no cache lasts overnight.
-    #[serde(default)]
     pub same_day_prompt_bytes: u64,
-    #[serde(default)]
     pub same_day_prefix_bytes: u64,
     /// Wall-clock seconds that the replay took.
     pub elapsed_seconds: f64,
+}
+
+/// The times from a message to the post that answers it, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Waits {
+    pub median: u32,
+    pub p90: u32,
+    pub worst: u32,
 }
 
 impl ReplayScore {
@@ -106,16 +114,21 @@ impl ReplayScore {
             }
         }
         self.gated += record.gated;
-        self.spoken_posts += record.all_posts.len();
-        self.second_look_posts +=
-            record.all_posts.iter().filter(|post| post.is_second_look).count();
-        self.timing.add(channel, &record.unsolicited_posts);
+        self.spoken_posts += record.posts.len();
+        self.second_look_posts += record.posts.iter().filter(|post| post.is_second_look).count();
+        for post in &record.posts {
+            if let Some(about) = post.about.and_then(|about| channel.rows.find(about)) {
+                let wait = post.at.duration_since(about.at()).as_secs_f64();
+                let wait = wait.clamp(0.0, MAX_WAIT_SECONDS).round() as u32;
+                *self.waits.entry(wait).or_default() += 1;
+            }
+        }
         self.failed += record.failed;
         // Replies alone, as Discord has them, do not say which messages nobody answered.
         self.is_annotated |= channel.is_annotated;
         let open = open_questions(channel);
         let calls = by_thread(&record.calls, |call| call.thread);
-        let posts = by_thread(&record.all_posts, |post| post.thread);
+        let posts = by_thread(&record.posts, |post| post.thread);
         for thread in channel.rows.threads() {
             let id = channel.rows.thread_id(thread);
             let calls = in_thread(&calls, id, |call| call.thread);
@@ -214,6 +227,19 @@ impl ReplayScore {
         (whole > 0).then(|| shared as f64 / whole as f64)
     }
 
+    /// Returns `None` if no post answers a known message.
+    pub fn waits(&self) -> Option<Waits> {
+        let all = self.waits.values().sum::<usize>() as f64;
+        let at_share = |share: f64| {
+            let mut seen = 0;
+            let found = self.waits.iter().find(|(_, count)| {
+                seen += **count;
+                seen as f64 >= share * all
+            });
+            found.map(|(seconds, _)| *seconds)
+        };
+        Some(Waits { median: at_share(0.5)?, p90: at_share(0.9)?, worst: at_share(1.0)? })
+    }
     pub fn messages_per_second(&self) -> f64 {
         if self.elapsed_seconds > 0.0 { self.messages as f64 / self.elapsed_seconds } else { 0.0 }
     }

@@ -1,171 +1,78 @@
-//! Replays several channels in parallel. Each channel has its own clock, store and workspace, and the results are taken
-//! in the order of the channels, so they are the same as those of a sequential replay.
+//! Replays several channels in parallel, each on one thread. The results are taken in the order of the channels, so they
+//! are the same on any number of threads.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
+use std::time::Instant;
 
+use aizuchi_import::history::RecordedChannel;
 use anyhow::Context as _;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use tempfile::SpooledTempFile;
 
-use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Record;
-use crate::replay::{ChannelVisitor, EventOutput, Replay, Stopwatch};
+use crate::replay::{ChannelVisitor, Replay};
 
 /// The maximum memory for the events of a channel that waits for its turn.
 const BUFFERED_BYTES: usize = 1 << 20;
 /// The number of channels per thread that may be finished and wait for earlier ones.
 const MAX_AHEAD: usize = 4;
 
-type ChannelResult = anyhow::Result<(RecordedChannel, Record, EventBuffer)>;
-
-/// The index of the next channel, and the number of channels that are taken.
-struct ChannelQueue {
-    next: AtomicUsize,
-    is_stopped: AtomicBool,
-    taken: Mutex<usize>,
-    changed: Condvar,
-}
-
 pub fn run(
     replay: &Replay<'_>,
     threads: usize,
-    channels: &dyn ChannelSource,
-    mut events: Option<EventOutput>,
+    channels: &[RecordedChannel],
+    mut events: Option<&mut dyn Write>,
     take: ChannelVisitor<'_>,
-) -> anyhow::Result<Option<EventOutput>> {
-    let queue = ChannelQueue {
-        next: AtomicUsize::new(0),
-        is_stopped: AtomicBool::new(false),
-        taken: Mutex::new(0),
-        changed: Condvar::new(),
-    };
+) -> anyhow::Result<()> {
+    let threads = threads.max(1);
+    let (jobs, queue) = channel();
+    let queue = Mutex::new(queue);
     let has_events = events.is_some();
     std::thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        for _ in 0..threads {
+        // The threads end once this is dropped, however this ends.
+        let jobs = jobs;
+        let (sender, results) = channel();
+        for _ in 0..threads.min(channels.len()) {
             let (sender, queue) = (sender.clone(), &queue);
-            scope.spawn(move || work(replay, threads, channels, has_events, queue, &sender));
-        }
-        drop(sender);
-        // Releases the threads that wait for a turn, however this ends.
-        let _stop = StopGuard(&queue);
-        let mut waiting: BTreeMap<usize, ChannelResult> = BTreeMap::new();
-        let mut stopwatch = Stopwatch::start();
-        for index in 0..channels.channel_count() {
-            let result = loop {
-                match waiting.remove(&index) {
-                    Some(result) => break result,
-                    None => {
-                        let (index, result) = receiver.recv().context("a thread has ended")?;
-                        waiting.insert(index, result);
+            let next = move || queue.lock().recv();
+            scope.spawn(move || {
+                while let Ok(index) = next() {
+                    let mut record = Record::default();
+                    record.events = has_events.then(|| SpooledTempFile::new(BUFFERED_BYTES));
+                    // After an uncaught panic, the result of this channel would be awaited forever.
+                    let replayed = AssertUnwindSafe(|| replay.channel(&channels[index], record));
+                    let replayed = catch_unwind(replayed);
+                    let record = replayed
+                        .unwrap_or_else(|_| Err(anyhow::anyhow!("a defect in the program")));
+                    if sender.send((index, record)).is_err() {
+                        return;
                     }
                 }
-            };
-            let (channel, mut record, buffer) = result?;
-            if let Some(events) = &mut events {
-                buffer.copy_to(events).context("cannot write the events")?;
+            });
+        }
+        let mut indexes = 0..channels.len();
+        indexes.by_ref().take(threads * MAX_AHEAD).try_for_each(|index| jobs.send(index))?;
+        let mut waiting = BTreeMap::new();
+        let mut lap = Instant::now();
+        for (index, channel) in channels.iter().enumerate() {
+            while !waiting.contains_key(&index) {
+                let (index, record) = results.recv().context("a thread has ended")?;
+                waiting.insert(index, record);
             }
-            record.output = events.take();
-            record.elapsed_seconds = stopwatch.lap();
-            take(index, &channel, &mut record)?;
-            events = record.output;
-            queue.advance(index + 1);
-        }
-        Ok(events)
-    })
-}
-
-fn work(
-    replay: &Replay<'_>,
-    threads: usize,
-    channels: &dyn ChannelSource,
-    has_events: bool,
-    queue: &ChannelQueue,
-    sender: &Sender<(usize, ChannelResult)>,
-) {
-    loop {
-        let index = queue.next.fetch_add(1, Ordering::Relaxed);
-        if index >= channels.channel_count() || !queue.wait(index, threads * MAX_AHEAD) {
-            return;
-        }
-        let buffer = EventBuffer::default();
-        let output = has_events.then(|| Box::new(buffer.clone()) as EventOutput);
-        let replay_channel = || {
-            let channel = channels.channel(index)?;
-            let mut record = replay.channel(&channel, output)?;
-            record.output = None;
-            Ok((channel.into_owned(), record, buffer))
-        };
-        // After an uncaught panic, the other threads would wait forever for the turn of this channel.
-        let result = catch_unwind(AssertUnwindSafe(replay_channel));
-        let result = result.unwrap_or_else(|_| Err(anyhow::anyhow!("a defect in the program")));
-        if sender.send((index, result)).is_err() {
-            return;
-        }
-    }
-}
-
-impl ChannelQueue {
-    /// Waits until nearly all earlier channels are taken. Returns false if the replay has stopped.
-    fn wait(&self, index: usize, ahead: usize) -> bool {
-        let mut taken = self.taken.lock();
-        while index >= *taken + ahead && !self.is_stopped.load(Ordering::Relaxed) {
-            self.changed.wait(&mut taken);
-        }
-        !self.is_stopped.load(Ordering::Relaxed)
-    }
-
-    fn advance(&self, taken: usize) {
-        *self.taken.lock() = taken;
-        self.changed.notify_all();
-    }
-}
-
-struct StopGuard<'a>(&'a ChannelQueue);
-
-impl Drop for StopGuard<'_> {
-    fn drop(&mut self) {
-        let _taken = self.0.taken.lock();
-        self.0.is_stopped.store(true, Ordering::Relaxed);
-        self.0.changed.notify_all();
-    }
-}
-
-/// Buffers the events of one channel until its turn comes.
-#[derive(Clone)]
-struct EventBuffer(Arc<Mutex<SpooledTempFile>>);
-
-impl Default for EventBuffer {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(SpooledTempFile::new(BUFFERED_BYTES))))
-    }
-}
-
-impl EventBuffer {
-    fn copy_to(&self, output: &mut dyn Write) -> std::io::Result<()> {
-        let mut file = self.0.lock();
-        file.seek(SeekFrom::Start(0))?;
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            match file.read(&mut piece)? {
-                0 => return Ok(()),
-                length => output.write_all(&piece[..length])?,
+            let mut record: Record = waiting.remove(&index).context("it was awaited")??;
+            if let (Some(events), Some(written)) = (&mut events, &mut record.events) {
+                written.rewind()?;
+                std::io::copy(written, events).context("cannot write the events")?;
             }
+            // The laps add up to the duration of the replay.
+            record.elapsed_seconds = lap.elapsed().as_secs_f64();
+            lap = Instant::now();
+            take(channel, &mut record)?;
+            indexes.next().map_or(Ok(()), |next| jobs.send(next))?;
         }
-    }
-}
-
-impl Write for EventBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
-    }
+    })
 }

@@ -11,8 +11,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aizuchi_agent::inbox::{Delivery, Inbox};
-use aizuchi_llm::Llm;
-use aizuchi_llm::prompt::builder::PromptBuilder;
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
@@ -23,37 +22,24 @@ use futures_util::task::LocalSpawnExt;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
-use crate::replay::learning::ReplayLearning;
+use crate::replay::Replay;
 use crate::replay::record::{Recorder, ReplayEventKind};
 use crate::replay::simulation::instance::build_instance;
 use crate::replay::simulation::recorded_users::RecordedUsers;
-use crate::replay::{Policy, ReplaySettings};
-
-/// The setup that the channels of a replay share.
-pub struct SimulationSetup<'a> {
-    pub policy: &'a Policy,
-    pub settings: ReplaySettings,
-    pub prompts: &'a Arc<PromptBuilder>,
-    pub mind: &'a Arc<dyn Llm>,
-    pub learning: &'a Arc<ReplayLearning>,
-    /// The minimum number of a channel's newest messages that the store keeps.
-    pub kept_messages: usize,
-}
 
 /// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
     channel: &RecordedChannel,
-    setup: &SimulationSetup<'_>,
+    replay: &Replay<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
     let Some(first) = channel.rows.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
-    setup.learning.begin(&workspace);
+    replay.learning.begin(&workspace);
     let pool = LocalPool::new();
     let stop = CancellationToken::new();
-    let (inbox, runner) = build_instance(setup, &workspace, &clock, recorder)?;
+    let (inbox, runner) = build_instance(replay, &workspace, &clock, recorder)?;
     let (stopped, error_recorder) = (stop.clone(), recorder.clone());
     pool.spawner().spawn_local(async move {
         if let Err(error) = runner.run(stopped).await {
@@ -72,12 +58,11 @@ pub fn run(
         gives_replies: !channel.is_annotated,
     };
     simulation.hear_channel(&workspace);
-    let persona = &setup.policy.config.persona.name.0;
-    let mut reader = channel.reader();
+    let persona = &replay.policy.config.persona.name.0;
     for row in channel.rows.all() {
         anyhow::ensure!(!recorder.lock().stop.is_cancelled(), "the replay was stopped");
         simulation.advance_to(row.at());
-        simulation.hear_recorded(&workspace, &reader.read(&row)?, persona);
+        simulation.hear_recorded(&workspace, &channel.read(&row)?, persona);
     }
     simulation.advance_to(Timestamp::MAX);
     stop.cancel();
@@ -167,7 +152,7 @@ impl Simulation<'_> {
         let mut record = self.recorder.lock();
         record.now = message.at;
         record.heard_rows += 1;
-        if record.output.is_some() {
+        if record.events.is_some() {
             let mut event = record.event(ReplayEventKind::Heard, &message.conversation);
             event.message = Some(message.id.clone());
             event.decision = None;

@@ -10,8 +10,7 @@ use regex::Regex;
 use crate::replay::moments::Reason;
 use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
-use crate::report::posts::ListedPost;
-use crate::report::story::{Mistake, Story, StoryAct, StoryAuthor, StoryMessage};
+use crate::report::moment::{MomentAct, MomentAuthor, MomentMessage, ReportMoment};
 
 /// Which names are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,16 +79,7 @@ pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -
     report.is_anonymous = true;
     for policy in &mut report.policies {
         policy.by_channel.iter_mut().for_each(|channel| replacements.channel(&mut channel.name));
-        let stories = [&mut policy.stories, &mut policy.answers_to_calls, &mut policy.reactions];
-        stories.into_iter().flatten().for_each(|story| replacements.story(story));
-        let posts = policy.posts.iter_mut().flat_map(|posts| &mut posts.listed);
-        posts.for_each(|post| replacements.post(post));
-    }
-    for difference in report.differences.iter_mut().flat_map(|found| &mut found.shown) {
-        replacements.story(&mut difference.story);
-        for policy in &mut difference.policies {
-            policy.silent.iter_mut().for_each(|reason| replacements.reason(reason));
-        }
+        policy.moments.iter_mut().for_each(|moment| replacements.moment(moment));
     }
     report
 }
@@ -155,35 +145,27 @@ impl Replacements {
         Self { language, users, patterns, channels }
     }
 
-    fn story(&self, story: &mut Story) {
-        self.channel(&mut story.channel);
-        story.before.iter_mut().chain(&mut story.after).for_each(|message| self.message(message));
-        match &mut story.act {
-            StoryAct::Said(text) | StoryAct::WouldSay(Some(text)) => *text = self.text(text),
-            StoryAct::WouldSay(None) | StoryAct::Silent | StoryAct::NeverLooked => {}
+    fn moment(&self, moment: &mut ReportMoment) {
+        self.channel(&mut moment.channel);
+        let messages = moment.before.iter_mut().chain(&mut moment.after);
+        messages.for_each(|message| self.message(message));
+        match &mut moment.act {
+            MomentAct::Said(text) | MomentAct::WouldSay(text) => {
+                text.iter_mut().for_each(|text| *text = self.text(text));
+            }
+            MomentAct::WouldAsk | MomentAct::Silent => {}
         }
-        story.reason.iter_mut().for_each(|reason| self.reason(reason));
-        story.note.author_mut().into_iter().for_each(|author| self.author(author));
-        match &mut story.mistake {
-            Some(Mistake::AlreadyAnswered { person }) => self.author(person),
-            Some(Mistake::NotAnswered) | None => {}
-        }
+        moment.reason.iter_mut().for_each(|reason| self.reason(reason));
+        let people = moment.taken_up.iter_mut().chain(&mut moment.mid_talk);
+        people.for_each(|one| self.author(&mut one.person));
     }
 
-    fn post(&self, post: &mut ListedPost) {
-        self.channel(&mut post.channel);
-        self.message(&mut post.asked);
-        post.after.iter_mut().for_each(|message| self.message(message));
-        post.said.iter_mut().for_each(|text| *text = self.text(text));
-    }
-
-    fn message(&self, message: &mut StoryMessage) {
+    fn message(&self, message: &mut MomentMessage) {
         self.author(&mut message.author);
         message.text = self.text(&message.text);
-        message.left_out.iter_mut().for_each(|left_out| self.message(left_out));
     }
 
-    fn author(&self, author: &mut StoryAuthor) {
+    fn author(&self, author: &mut MomentAuthor) {
         if let Some(neutral) = self.users.get(&author.id) {
             author.name.clone_from(neutral);
         }

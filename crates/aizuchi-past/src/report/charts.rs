@@ -1,159 +1,108 @@
-//! The bar charts of the page, as SVG drawings that are stretched to the available width.
+//! The drawings of the page: a bar for each channel, and a column for each hour of the day. They are stretched to the
+//! available width.
 
 use aizuchi_model::persona::Language;
+use aizuchi_model::texts::counted;
 use aizuchi_model::texts::report as texts;
 
-use crate::report::delays::{GROUP_ENDS, Timing};
+use crate::report::figures::{ChannelFigures, HourFigures, PolicyFigures};
 use crate::report::format;
 
-/// The height of a chart, in units of the drawing.
-const CHART_HEIGHT: f64 = 60.0;
-/// The width of the column of an hour, in units of the drawing.
+/// The height of the columns of the hours, and the width of one, in units of the drawing.
+pub const HEIGHT: f64 = 60.0;
 const COLUMN: f64 = 10.0;
-/// The interval of the labels on the axis of hours.
-const HOURS_OF_TICK: usize = 6;
+/// The maximum number of channels with a bar. The others are in no row.
+const MAX_CHANNELS: usize = 12;
 
-/// A bar chart.
-pub struct Chart {
-    pub title: String,
-    pub width: f64,
-    pub bars: Vec<Bar>,
-    /// The value at the top of the chart. Empty if the chart has no scale.
-    pub most: String,
-    /// The label below each column; most are empty.
-    pub ticks: Vec<String>,
+/// A channel's posts, or its checks if it is not known when the persona would post.
+pub struct ChannelBar {
+    pub name: String,
+    /// The widths of the two parts, in percent.
+    pub other: f64,
+    pub mid_talk: f64,
+    pub label: String,
+    pub count: String,
+    /// `None` for checks.
+    pub in_mid_talk: Option<String>,
+    pub messages: String,
 }
 
-pub struct Bar {
+/// A part of an hour's column.
+pub struct HourBar {
+    pub class: &'static str,
     pub x: f64,
     pub y: f64,
     pub width: f64,
     pub height: f64,
-    pub class: &'static str,
     pub label: String,
 }
 
-pub struct TimingView {
-    pub sentence: String,
-    pub chart: Chart,
-    /// The label of each group, the share of people's delays and that of the persona's.
-    pub rows: Vec<(String, String, String)>,
+/// The columns of the hours, with the number at the top of the scale.
+pub struct HourChart {
+    pub bars: Vec<HourBar>,
+    pub most: String,
 }
 
-/// The bar of an hour of the day.
-pub struct HourBar {
-    /// Its segments from the bottom up: a CSS class and a count.
-    pub parts: Vec<(&'static str, usize)>,
-    pub label: String,
-}
-
-impl Chart {
-    /// Creates a chart with one bar for each hour of the day.
-    pub fn from_hours(title: &str, hours: &[HourBar]) -> Self {
-        let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
-        let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
-        let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
-            let mut below = 0_usize;
-            bar.parts.iter().filter(|(_, count)| *count > 0).map(move |(class, count)| {
-                below += count;
-                let scale = |count: usize| count as f64 / most as f64 * CHART_HEIGHT;
-                Bar {
-                    x: hour as f64 * COLUMN + 1.0,
-                    y: CHART_HEIGHT - scale(below),
-                    width: COLUMN - 2.0,
-                    height: scale(*count),
-                    class,
-                    label: bar.label.clone(),
-                }
-            })
-        });
-        let bars = bars.collect();
-        let most = format::count(most);
-        let ticks = (0..hours.len()).map(tick).collect();
-        let width = hours.len() as f64 * COLUMN;
-        Self { title: title.to_owned(), width, bars, most, ticks }
-    }
-}
-
-impl TimingView {
-    pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
-        let l = language;
-        let medians = [Some(timing.own_median), Some(timing.people_median)];
-        let medians = format::rough_durations(&medians, l);
-        // The last group is that of what no person waits for, so often nobody is in it.
-        let is_used = timing.own.last().zip(timing.people.last());
-        let is_used = is_used.is_some_and(|(own, people)| *own > 0.0 || *people > 0.0);
-        let unused = usize::from(!is_used);
-        let mut labels = group_labels(l);
-        labels.truncate(labels.len() - unused);
-        let shown = labels.len();
-        let shares = || timing.own.iter().zip(timing.people).take(shown);
-        let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
-        let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
-            let bar = |offset: f64, share: f64, class, name: &str| {
-                let height = share / most * CHART_HEIGHT;
-                let label = format!("{name}, {label}: {}", format::percent(share));
-                let x = group as f64 * 30.0 + offset;
-                Bar { x, y: CHART_HEIGHT - height, width: 11.0, height, class, label }
-            };
-            [bar(3.0, people, "people", texts::timing_people(l)), bar(15.0, *own, "own", persona)]
-        });
-        let rows = shares().zip(&labels).map(|((own, people), label)| {
-            (label.clone(), format::percent(people), format::percent(*own))
-        });
-        let usual = shares().zip(&labels).max_by(|(one, _), (other, _)| one.0.total_cmp(other.0));
-        let usual = usual.map(|((own, people), label)| {
-            texts::timing_usual(l, &format::percent(*own), label, &format::percent(people))
-        });
-        let sentence = texts::timing_sentence(l, &medians[0], &medians[1]);
-        Self {
-            sentence: usual
-                .map_or(sentence.clone(), |usual| texts::two_sentences(l, &sentence, &usual)),
-            chart: Chart {
-                title: texts::timing_caption(l).to_owned(),
-                width: labels.len() as f64 * 30.0,
-                bars: bars.collect(),
-                most: String::new(),
-                ticks: Vec::new(),
-            },
-            rows: rows.collect(),
-        }
-    }
-}
-
-fn tick(hour: usize) -> String {
-    if hour.is_multiple_of(HOURS_OF_TICK) { hour.to_string() } else { String::new() }
-}
-
-/// Returns the labels of the groups of delays: in seconds up to a minute, and then in minutes.
-fn group_labels(language: Language) -> Vec<String> {
-    let begins = [0].into_iter().chain(GROUP_ENDS);
-    let within = begins.zip(GROUP_ENDS).map(|(begin, end)| match (begin, end) {
-        (0, end) => texts::timing_until(language, end),
-        (begin, ..=60) => texts::timing_seconds(language, begin, end),
-        (begin, end) => texts::timing_minutes(language, begin / 60, end / 60),
+/// The bars of the channels with the most posts, or checks.
+pub fn channel_bars(policy: &PolicyFigures, language: Language) -> Vec<ChannelBar> {
+    let is_known = policy.posts.is_some();
+    let count = |channel: &ChannelFigures| {
+        if is_known { channel.posts.count } else { channel.checks }
+    };
+    let mut channels: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
+    channels.sort_by_key(|channel| {
+        (std::cmp::Reverse((count(channel), channel.messages)), &channel.name)
     });
-    let over = GROUP_ENDS.last().map(|end| texts::timing_over(language, end / 60));
-    within.chain(over).collect()
+    let most = channels.first().map_or(1, |channel| count(channel)).max(1) as f64;
+    let bar = |channel: &&ChannelFigures| {
+        let in_mid_talk = if is_known { channel.posts.in_mid_talk } else { 0 };
+        let width = |part: usize| part as f64 / most * 100.0;
+        let shown = format::count(count(channel));
+        let in_mid_talk_shown = format::count(in_mid_talk);
+        ChannelBar {
+            name: format::channel(&channel.name),
+            other: width(count(channel) - in_mid_talk),
+            mid_talk: width(in_mid_talk),
+            label: match is_known {
+                true => texts::bar_label(
+                    language,
+                    &format::number_of(counted::posts, count(channel), language),
+                    &in_mid_talk_shown,
+                ),
+                false => format::number_of(counted::judge_calls, count(channel), language),
+            },
+            count: shown,
+            in_mid_talk: is_known.then_some(in_mid_talk_shown),
+            messages: format::count(channel.messages),
+        }
+    };
+    channels.iter().take(MAX_CHANNELS).map(bar).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hours_stand_below_their_own_bars() {
-        let hour = |hour: usize| HourBar { parts: vec![("own", hour + 1)], label: String::new() };
-        let hours: Vec<HourBar> = (0..24).map(hour).collect();
-        let chart = Chart::from_hours("spoken", &hours);
-        let column = chart.width / chart.ticks.len() as f64;
-        for (hour, bar) in chart.bars.iter().enumerate() {
-            let (begin, end) = (hour as f64 * column, (hour + 1) as f64 * column);
-            assert!(begin < bar.x && bar.x + bar.width < end, "{hour}");
-            let is_named = [0, 6, 12, 18].contains(&hour);
-            let expected = if is_named { hour.to_string() } else { String::new() };
-            assert_eq!(chart.ticks[hour], expected);
-        }
-        assert_eq!((chart.bars.len(), chart.ticks.len(), &*chart.most), (24, 24, "24"));
-    }
+/// The columns of the hours. `None` if all are empty.
+pub fn hour_chart(policy: &PolicyFigures, language: Language) -> Option<HourChart> {
+    let is_known = policy.posts.is_some();
+    let parts = |hour: &HourFigures| match is_known {
+        true => [("mid", hour.in_mid_talk), ("own", hour.posts - hour.in_mid_talk)],
+        false => [("mid", 0), ("own", hour.checks)],
+    };
+    let sum = |hour: &HourFigures| parts(hour).iter().map(|(_, count)| count).sum::<usize>();
+    let most = policy.by_hour.iter().map(sum).max().filter(|most| *most > 0)?;
+    let columns = policy.by_hour.iter().enumerate().flat_map(|(hour, figures)| {
+        let label = texts::hour_label(language, hour, &format::count(sum(figures)));
+        let mut below = 0;
+        parts(figures).into_iter().filter(|(_, count)| *count > 0).map(move |(class, count)| {
+            below += count;
+            let scale = |count: usize| count as f64 / most as f64 * HEIGHT;
+            HourBar {
+                class,
+                x: hour as f64 * COLUMN + 1.0,
+                y: HEIGHT - scale(below),
+                width: COLUMN - 2.0,
+                height: scale(count),
+                label: label.clone(),
+            }
+        })
+    });
+    Some(HourChart { bars: columns.collect(), most: format::count(most) })
 }

@@ -1,27 +1,39 @@
-//! The cost of a month, from the calls of a period and a table of prices.
+//! The prices of a period: of the calls that a replay counted and of those that a memory would take, or of the calls in
+//! the ledger.
 
+use std::collections::BTreeSet;
+
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::price::Prices;
+use aizuchi_llm::prompt::tokens;
+use aizuchi_model::chat::ChannelId;
 use aizuchi_model::decision::Usage;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use aizuchi_store::figures::{CallKind, CallSum};
+use jiff::Timestamp;
 
 use crate::replay::moments::CallCount;
-use crate::report::figures::ModelCost;
+use crate::report::figures::CostFigures;
 
-/// A month as it is billed on average.
-pub const DAYS_OF_MONTH: f64 = 30.4;
-/// For a long history, a model can be asked about this many days at its end instead of all of it.
-pub const LAST_DAYS: i64 = 30;
-/// The models that are shown besides the configured ones, if their prices are known.
-const COMMON_MODELS: [&str; 3] =
-    ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini", "gemini/gemini-2.5-flash-lite"];
-const MAX_MODELS: usize = 3;
+/// The models whose prices are shown if none is configured whose price is known.
+const COMMON_MODELS: [&str; 2] = ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"];
 /// The assumed lengths of answers, if none were counted: a judgment is a short JSON object, a reply a few sentences.
 const JUDGMENT_TOKENS: u64 = 90;
 const REPLY_TOKENS: u64 = 120;
 
-/// What the costs are computed from.
+/// The seconds from a new message to the update of a memory, and between two updates.
+const MEMORY_INTERVAL: i64 = 3600;
+/// A short-term memory is made from the messages of this many seconds.
+const MEMORY_WINDOW: i64 = 24 * 3600;
+/// The lengths of the prompt that makes a memory, and of the short and long memories that it reads and writes.
+const MEMORY_PROMPT_TOKENS: u64 = 1100;
+const SHORT_MEMORY_TOKENS: u64 = 300;
+const LONG_MEMORY_TOKENS: u64 = 500;
+/// What a message takes in a prompt besides its text, and the number of messages of a channel that are measured.
+const MESSAGE_TOKENS: u64 = 12;
+const MEASURED_MESSAGES: usize = 100;
+
+/// What the prices are computed from.
 #[derive(Clone, Debug)]
 pub struct CostBasis {
     pub prices: Prices,
@@ -37,47 +49,135 @@ pub struct PricedModel {
     pub prices: Prices,
 }
 
-/// The first of the last days of a history. It begins at midnight UTC, as the date of `--from` does.
-pub fn begin_of_last_days(end: Timestamp) -> Date {
-    TimeZone::UTC.to_datetime(end - SignedDuration::from_hours(24 * LAST_DAYS)).date()
+/// The calls of a replay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayCalls {
+    pub checks: CallCount,
+    /// What a judging model's answers used by its own count.
+    pub answers: CallCount,
+    pub replies: CallCount,
+    pub memory: CallCount,
 }
 
-impl PricedModel {
-    /// What its answers cost. `None` if there are none, or if its price is not known.
-    pub fn cost(&self, answers: CallCount) -> Option<f64> {
-        let price = self.prices.cost(&self.model, answers.usage)?;
-        (answers.calls > 0).then_some(price.micros as f64 / 1e6)
-    }
+/// The calls of a channel's memory, and the hours in which it changed, in which the workspace's memory follows.
+pub struct MemoryCalls {
+    pub calls: CallCount,
+    pub hours: BTreeSet<i64>,
 }
 
 impl CostBasis {
-    /// The costs with two or three models; `None` where they cannot be known.
-    pub fn costs(&self, judge: CallCount, reply: CallCount, days: f64) -> Vec<ModelCost> {
-        let common = COMMON_MODELS.iter().map(|model| (*model).to_owned());
-        let mut models: Vec<String> = Vec::new();
-        for model in self.configured.iter().cloned().chain(common) {
-            if !models.contains(&model) && models.len() < MAX_MODELS {
-                models.push(model);
+    /// The price of the calls of a replay: with the model that judged, else with a configured one, else with a common
+    /// one.
+    pub fn replay(&self, calls: ReplayCalls, judge: Option<&PricedModel>) -> CostFigures {
+        let configured = self.configured.iter().map(String::as_str);
+        let known = judge.map(|judge| &*judge.model).into_iter().chain(configured);
+        let is_priced = |model: &&str| self.prices.cost(model, Usage::default()).is_some();
+        let Some(model) = known.chain(COMMON_MODELS).find(is_priced) else {
+            return CostFigures::default();
+        };
+        let price = |calls: CallCount, length: u64| {
+            let is_counted = calls.calls == 0 || calls.usage.input_tokens > 0;
+            let price = self.prices.cost(model, with_answers(calls, length))?;
+            is_counted.then_some(price.micros as f64 / 1e6)
+        };
+        let to_ask = price(calls.checks, JUDGMENT_TOKENS);
+        let asked = judge.filter(|_| calls.answers.calls > 0);
+        let asked = asked.and_then(|judge| judge.prices.cost(&judge.model, calls.answers.usage));
+        let checks = asked.map(|price| price.micros as f64 / 1e6).or(to_ask);
+        let [replies, memory] =
+            [price(calls.replies, REPLY_TOKENS), price(calls.memory, LONG_MEMORY_TOKENS)];
+        CostFigures {
+            model: Some(model.to_owned()),
+            checks,
+            replies,
+            memory,
+            total: [checks, replies, memory].into_iter().sum(),
+            unpriced_tokens: 0,
+            to_ask,
+        }
+    }
+}
+
+impl CostFigures {
+    /// The price of the calls in the ledger, as the console's pages count them.
+    pub fn from_ledger(sums: &[CallSum]) -> Self {
+        let of = |is_meant: fn(CallKind) -> bool| {
+            let meant = sums.iter().filter(|sum| is_meant(sum.kind));
+            Some(meant.map(|sum| sum.price.micros).sum::<u64>() as f64 / 1e6)
+        };
+        let is_check = |kind| matches!(kind, CallKind::Judge | CallKind::State);
+        Self {
+            model: None,
+            checks: of(is_check),
+            replies: of(|kind| kind == CallKind::Reply),
+            memory: of(|kind| !matches!(kind, CallKind::Judge | CallKind::State | CallKind::Reply)),
+            total: of(|_| true),
+            unpriced_tokens: sums.iter().map(|sum| sum.unpriced_tokens).sum(),
+            to_ask: None,
+        }
+    }
+}
+
+/// Keeps the calls of a channel. Those of the whole workspace belong to no channel.
+pub fn of_channel(sums: &[CallSum], channel: &ChannelId) -> Vec<CallSum> {
+    sums.iter().filter(|sum| sum.channel.as_ref() == Some(channel)).cloned().collect()
+}
+
+impl MemoryCalls {
+    /// Estimates the calls that keep the memory of a channel and of its threads. Fails if a message cannot be read.
+    pub fn estimate(channel: &RecordedChannel) -> anyhow::Result<Self> {
+        let rows = &channel.rows;
+        let reader = channel.reader();
+        let (mut measured, mut length) = (0, 0);
+        for row in rows.all().step_by((rows.len() / MEASURED_MESSAGES).max(1)) {
+            measured += 1;
+            length += tokens::estimate(&reader.read(&row)?.text) + MESSAGE_TOKENS;
+        }
+        let length = length / u64::max(measured, 1);
+        let mut calls = CallCount::default();
+        let mut call = |messages: usize, memories: u64| {
+            let input_tokens = MEMORY_PROMPT_TOKENS + messages as u64 * length + memories;
+            let usage = Usage { input_tokens, is_estimated: true, ..Usage::default() };
+            calls.add(CallCount { calls: 1, usage });
+        };
+        let seconds = |at: Timestamp| at.as_second();
+        let all: Vec<i64> = rows.all().map(|row| seconds(row.at())).collect();
+        let mut hours = BTreeSet::new();
+        for update in updates(&all) {
+            let from = all.partition_point(|at| *at < update - MEMORY_WINDOW);
+            call(all.partition_point(|at| *at <= update) - from, SHORT_MEMORY_TOKENS);
+            call(0, SHORT_MEMORY_TOKENS + LONG_MEMORY_TOKENS);
+            hours.insert(update.div_euclid(MEMORY_INTERVAL));
+        }
+        let top_level = IdHash::from_thread(None);
+        for thread in rows.threads().filter(|thread| rows.thread_id(*thread) != top_level) {
+            let messages = rows.human_messages_in(thread);
+            let times: Vec<i64> = messages.iter().map(|row| seconds(row.at())).collect();
+            for update in updates(&times) {
+                call(times.partition_point(|at| *at <= update), SHORT_MEMORY_TOKENS);
             }
         }
-        let total = |model: &str| {
-            let calls = [(judge, JUDGMENT_TOKENS), (reply, REPLY_TOKENS)];
-            let is_known =
-                calls.iter().all(|(count, _)| count.calls == 0 || count.usage.input_tokens > 0);
-            let micros = calls.into_iter().map(|(count, length)| {
-                let usage = with_answers(count, length);
-                self.prices.cost(model, usage).map(|price| price.micros as f64)
-            });
-            let micros: f64 = micros.sum::<Option<f64>>()?;
-            is_known.then_some(micros / 1e6)
-        };
-        let cost = |model: String| {
-            let total = total(&model);
-            let per_month = total.filter(|_| days >= 1.0).map(|total| total / days * DAYS_OF_MONTH);
-            ModelCost { model, total, per_month }
-        };
-        models.into_iter().map(cost).collect()
+        Ok(Self { calls, hours })
     }
+
+    /// Estimates the calls that keep the memory of a workspace, by the hours in which a channel's memory changed.
+    pub fn of_workspace(hours: &BTreeSet<i64>) -> CallCount {
+        let calls = 2 * hours.len() as u64;
+        let length = MEMORY_PROMPT_TOKENS + 2 * LONG_MEMORY_TOKENS;
+        let usage = Usage { input_tokens: calls * length, is_estimated: true, ..Usage::default() };
+        CallCount { calls, usage }
+    }
+}
+
+/// Returns when a memory is updated: an interval after the first message that it does not contain.
+fn updates(times: &[i64]) -> Vec<i64> {
+    let mut updates: Vec<i64> = Vec::new();
+    for at in times {
+        if updates.last().is_none_or(|last| at > last) {
+            updates.push(at + MEMORY_INTERVAL);
+        }
+    }
+    updates
 }
 
 /// The usage with the assumed length of answers where none was counted.
@@ -88,47 +188,95 @@ fn with_answers(count: CallCount, length: u64) -> Usage {
     }
 }
 
+/// Returns a third more than a rough estimate, rounded up to a number that a person would choose as a limit.
+pub fn limit(estimate: f64) -> f64 {
+    let wanted = estimate * 4.0 / 3.0;
+    let step = match wanted {
+        ..10.0 => 1.0,
+        ..100.0 => 5.0,
+        ..1000.0 => 50.0,
+        _ => 500.0,
+    };
+    ((wanted / step).ceil() * step).max(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aizuchi_import::history::RecordedMessage;
 
-    #[test]
-    fn the_last_days_begin_at_midnight() {
-        let end: Timestamp = "2019-06-06T18:20:00Z".parse().unwrap();
-        assert_eq!(begin_of_last_days(end).to_string(), "2019-05-07");
+    fn calls(calls: u64, input_tokens: u64, output_tokens: u64) -> CallCount {
+        let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
+        CallCount { calls, usage }
     }
 
-    #[test]
-    fn answers_cost_what_they_used() {
-        let (model, prices) = ("openai/gpt-5-mini".to_owned(), Prices::list());
-        let judge = PricedModel { model, prices: prices.clone() };
-        let usage = Usage { input_tokens: 400_000, output_tokens: 50_000, ..Usage::default() };
-        assert_eq!(judge.cost(CallCount { calls: 7, usage }), Some(0.2));
-        assert_eq!(judge.cost(CallCount::default()), None);
-        let unpriced = PricedModel { model: "ollama/qwen3".to_owned(), prices };
-        assert_eq!(unpriced.cost(CallCount { calls: 7, usage }), None);
-    }
-
-    #[test]
-    fn a_month_follows_from_the_days() {
-        let basis = CostBasis {
+    fn basis(configured: &[&str]) -> CostBasis {
+        CostBasis {
             prices: Prices::list(),
             currency: "USD".to_owned(),
-            configured: vec!["openai/gpt-5-mini".to_owned(), "ollama/qwen3".to_owned()],
+            configured: configured.iter().map(|model| (*model).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn memory_is_part_of_the_total() {
+        let counted = ReplayCalls {
+            checks: calls(1000, 2_000_000, 0),
+            replies: calls(10, 40_000, 0),
+            memory: calls(100, 1_000_000, 0),
+            answers: CallCount::default(),
         };
-        let usage = Usage { input_tokens: 2_000_000, is_estimated: true, ..Usage::default() };
-        let judge = CallCount { calls: 1000, usage };
-        let costs = basis.costs(judge, CallCount::default(), 15.2);
-        let shown: Vec<(&str, Option<f64>)> =
-            costs.iter().map(|cost| (&*cost.model, cost.per_month)).collect();
-        // Twice two million tokens in at 0.25, and twice 90 000 out at 2.
-        assert_eq!(shown[0], ("openai/gpt-5-mini", Some(1.36)));
-        assert_eq!(costs[0].total, Some(0.68));
-        assert_eq!(shown[1], ("ollama/qwen3", None));
-        assert_eq!(shown[2].0, "anthropic/claude-haiku-4-5");
-        assert!(basis.costs(judge, judge, 0.5).iter().all(|cost| cost.per_month.is_none()));
-        let unwritten = CallCount { calls: 3, ..CallCount::default() };
-        let costs = basis.costs(unwritten, CallCount::default(), 9.0);
-        assert!(costs.iter().all(|cost| cost.total.is_none() && cost.per_month.is_none()));
+        let cost = basis(&["ollama/qwen3", "openai/gpt-5-mini"]).replay(counted, None);
+        assert_eq!(cost.model.as_deref(), Some("openai/gpt-5-mini"));
+        // Two million tokens in at 0.25 and 90 000 out at 2; the same of the others.
+        assert_eq!((cost.checks, cost.replies), (Some(0.68), Some(0.0124)));
+        assert_eq!(cost.memory, Some(0.35));
+        assert!((cost.total.unwrap() - 1.0424).abs() < 1e-9);
+        let unwritten = ReplayCalls { checks: calls(3, 0, 0), ..counted };
+        assert_eq!(basis(&[]).replay(unwritten, None).total, None);
+    }
+
+    #[test]
+    fn the_answers_of_a_judge_cost_what_they_used() {
+        let judge = PricedModel { model: "openai/gpt-5-mini".to_owned(), prices: Prices::list() };
+        let counted = ReplayCalls {
+            checks: calls(7, 999_999, 0),
+            answers: calls(7, 400_000, 50_000),
+            ..ReplayCalls::default()
+        };
+        assert_eq!(basis(&[]).replay(counted, Some(&judge)).checks, Some(0.2));
+    }
+
+    #[test]
+    fn a_memory_follows_its_messages_once_an_hour() {
+        assert_eq!(updates(&[0, 100, 3600, 3601, 50_000]), [3600, 7201, 53_600]);
+        let message = |id: usize, ts: f64| RecordedMessage {
+            channel: "r".to_owned(),
+            thread: None,
+            id: id.to_string(),
+            ts,
+            author: "ann".to_owned(),
+            name: None,
+            text: "so it goes".to_owned(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        let messages = [0.0, 60.0, 9000.0].into_iter().enumerate();
+        let messages = messages.map(|(id, ts)| message(id, ts)).collect();
+        let channel = RecordedChannel::from_messages("r".to_owned(), messages);
+        let memory = MemoryCalls::estimate(&channel).unwrap();
+        // Twice the channel's short and long memory.
+        assert_eq!((memory.calls.calls, memory.hours.len()), (4, 2));
+        assert_eq!(MemoryCalls::of_workspace(&memory.hours).calls, 4);
+    }
+
+    #[test]
+    fn a_rough_estimate_is_no_limit() {
+        for (estimate, most) in
+            [(0.0, 1.0), (0.2, 1.0), (0.9, 2.0), (5.76, 8.0), (29.92, 40.0), (4488.0, 6000.0)]
+        {
+            assert!((limit(estimate) - most).abs() < 1e-9, "{estimate}");
+        }
     }
 }

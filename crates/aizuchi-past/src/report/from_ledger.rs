@@ -2,19 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::decision::{Attempt, Decision, DecisionResult};
+use aizuchi_model::decision::{Decision, DecisionResult};
 use aizuchi_model::rules::Mode;
 use aizuchi_store::StoreError;
 use aizuchi_store::archive::Archive;
+use aizuchi_store::figures::{CallSum, WorkspacePeriod};
 use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_store::stored_message::StoredMessage;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
-use crate::replay::moments::{CallCount, Moment, MomentKind, Moments, Reason};
+use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::report::builder::ReportBuilder;
 
 /// Messages are read in pages of this size.
@@ -73,8 +73,6 @@ impl ChannelLedger {
         if let Some(begin) = *begin {
             builder.include(begin, begin);
         }
-        let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
-        let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
         let messages = recorded_messages(channel, stored);
         if messages.is_empty() && decisions.is_empty() {
             return Ok(0);
@@ -82,16 +80,25 @@ impl ChannelLedger {
         let by_id: HashMap<&MessageId, &StoredMessage> =
             stored.iter().map(|stored| (&stored.message.id, stored)).collect();
         let mut moments = Moments::default();
-        for attempt in attempts() {
-            add_call(&mut moments, attempt);
-        }
         moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
         moments.moments.sort_by_key(|moment| moment.at);
         let channel = RecordedChannel::from_messages(channel.name.to_string(), messages);
         builder.add(&channel, &moments)?;
-        builder.add_spent(micros);
         Ok(decisions.len())
     }
+}
+
+/// The model calls of a workspace in the period of a report, as the console's pages count them. They are those of all its
+/// channels, of its memory and of trials.
+pub async fn calls(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    since: Timestamp,
+    now: Timestamp,
+) -> Result<Vec<CallSum>, StoreError> {
+    let (workspace, until) = (workspace.clone(), now + SignedDuration::from_millis(1));
+    let offset = SignedDuration::ZERO;
+    archive.calls_by_day(&WorkspacePeriod { workspace, since, until, offset }).await
 }
 
 /// Whether a channel has any messages since a time.
@@ -172,17 +179,6 @@ fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<Recorde
     };
     let recorded = |stored| RecordedMessage::from_stored(&channel.name, stored);
     stored.iter().filter(is_shown).map(recorded).collect()
-}
-
-fn add_call(moments: &mut Moments, attempt: &Attempt) {
-    let call = CallCount { calls: 1, usage: attempt.usage };
-    match &*attempt.verb {
-        verb if verb == PromptVerb::Judge.name() || verb == PromptVerb::State.name() => {
-            moments.judge_calls.add(call);
-        }
-        verb if verb == PromptVerb::Reply.name() => moments.reply_calls.add(call),
-        _ => {}
-    }
 }
 
 /// Converts a closed decision to a moment. `None` for a command reply, and for a decision about messages that are

@@ -1,39 +1,24 @@
 //! The report as one self-contained HTML page: its style is inline, it loads nothing, and it runs no script.
 
 use aizuchi_model::persona::Language;
-use aizuchi_model::texts::counted::{self, Counted};
-use aizuchi_model::texts::moments as moment_texts;
-use aizuchi_model::texts::next_steps as step_texts;
-use aizuchi_model::texts::policies as policy_texts;
+use aizuchi_model::texts::counted;
 use aizuchi_model::texts::report as texts;
-use aizuchi_model::texts::report_figures as figure_texts;
-use aizuchi_model::texts::report_posts as post_texts;
-use aizuchi_model::texts::what_leaves as leaves_texts;
 use askama::Template;
 use jiff::tz::TimeZone;
 
-use crate::report::channels_view::{self, ChannelFiguresRow};
-use crate::report::charts::TimingView;
+use crate::report::charts::{ChannelBar, HEIGHT, HourChart, channel_bars, hour_chart};
 use crate::report::code::{TextPart, parts};
-use crate::report::cost_view::CostView;
+use crate::report::config_lines::config_lines;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
-use crate::report::first_view::FirstView;
 use crate::report::format;
-use crate::report::headline::{Headline, headline};
-use crate::report::hours_view::HoursView;
-use crate::report::months_view::MonthsView;
-use crate::report::next_steps::NextSteps;
-use crate::report::notes::notes;
-use crate::report::policies_view::PoliciesView;
-use crate::report::posts_view::PostsView;
-use crate::report::sentences;
-use crate::report::setting_labels;
-use crate::report::story::Story;
-use crate::report::story_selection::Example;
-use crate::report::story_view::{StoryView, folded};
-use crate::report::tiles::{Tile, tiles};
-use crate::report::ways_view::WaysView;
-use crate::report::what_leaves;
+use crate::report::markup::chat_parts;
+use crate::report::moment::{MomentAct, MomentGroup, MomentMessage, ReportMoment};
+use crate::report::sentences::{self, WayRow};
+
+/// The number of colors that distinguish authors.
+const COLORS: u32 = 6;
+/// The hours with a label on the axis.
+const LABELED_HOURS: [usize; 4] = [0, 6, 12, 18];
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -45,67 +30,66 @@ struct ReportPage<'a> {
     frame: Option<&'a PageFrame>,
     title: String,
     kicker: &'static str,
-    /// What the persona is.
-    what_it_is: String,
-    headline: String,
-    /// The paragraphs below the headline.
-    details: Vec<String>,
-    /// What counts as an interruption.
-    interruption: Option<&'static str>,
-    /// What a moment is, in a replay where the built-in mind replaces the model.
-    stand_in: Option<Vec<TextPart>>,
+    headline: Vec<TextPart>,
+    /// The sentences below the headline.
+    more: Vec<Vec<TextPart>>,
     intro: String,
-    /// Whether names were replaced, and that texts are quoted as they were written.
-    names: &'static str,
-    /// The settings of a lone policy.
-    settings: Option<Vec<TextPart>>,
-    tiles: Vec<Tile>,
-    ways: Option<WaysView>,
-    shown_policy: Option<String>,
-    /// Whether the persona posts in channels or in threads.
-    places: Option<String>,
-    spoken_label: &'static str,
-    /// Whether the number of posts without a model is known.
-    has_posts: bool,
-    posts: Option<PostsView>,
-    posted_label: &'static str,
-    /// A sentence that compares the shares of interruptions among posts and among moments.
-    two_bases: Option<String>,
-    channels: Vec<ChannelFiguresRow>,
-    months: Option<MonthsView>,
-    /// How little a new installation can quote at first.
-    fresh_start: Option<&'static str>,
-    hours: HoursView,
-    moments_rule: String,
-    groups: Vec<StoryGroup>,
-    /// That the reasons are guesses of the built-in rules.
-    guesses: Option<&'static str>,
-    first: FirstView,
-    unanswered_title: &'static str,
-    unanswered: Option<String>,
-    unanswered_bridge: Option<&'static str>,
-    unanswered_rule: &'static str,
-    persona: &'a str,
-    timing: Option<TimingView>,
-    /// How soon after their questions the posts without a model come.
-    after_questions: Option<String>,
-    cost: CostView,
-    policies: Option<PoliciesView>,
-    /// Whether the page says which differences are significant.
-    has_verdicts: bool,
-    next: NextSteps,
-    what_leaves: Vec<Vec<TextPart>>,
-    notes: Vec<String>,
+    ways: Vec<WayView>,
+    posts_label: &'static str,
+    prices: String,
+    /// Whether it is known when the persona would post.
+    is_known: bool,
+    groups: Vec<ReportGroupView>,
+    channels: Vec<ChannelBar>,
+    hours: Option<HourChart>,
+    lines: String,
+    set: Vec<TextPart>,
+    details: Vec<Vec<TextPart>>,
+    names: Vec<TextPart>,
 }
 
-/// Returns the unit that is counted: times, or moments where the built-in mind replaces the model.
-fn spoken_things(report: &Report) -> Counted {
-    if report.has_stand_in() { counted::moments } else { counted::times }
+struct WayView {
+    name: String,
+    means: &'static str,
+    /// Each number with its heading, which a narrow page shows beside it.
+    posts: Option<[(&'static str, String); 3]>,
+    /// What to do to know the posts.
+    unknown: Vec<TextPart>,
+    price: String,
 }
 
-struct StoryGroup {
+struct ReportGroupView {
     heading: &'static str,
-    stories: Vec<StoryView>,
+    moments: Vec<ReportMomentView>,
+}
+
+struct ReportMomentView {
+    class: &'static str,
+    channel: String,
+    when: String,
+    /// The beginning of the message that it is about.
+    gist: String,
+    before: Vec<ReportMessageView>,
+    act: &'static str,
+    time: String,
+    persona: String,
+    said: Option<Vec<TextPart>>,
+    after: Vec<ReportMessageView>,
+    reason: Option<String>,
+    then: String,
+    is_open: bool,
+}
+
+struct ReportMessageView {
+    name: String,
+    initial: String,
+    color: u32,
+    time: String,
+    text: Vec<TextPart>,
+    is_about: bool,
+    is_bot: bool,
+    /// How many messages are left out after it.
+    left_out: Option<String>,
 }
 
 /// What surrounds the report on a page of the console.
@@ -119,28 +103,18 @@ pub struct PageFrame {
 /// The style sheet of a page in a frame, besides the theme.
 pub const STYLE: &str = include_str!("templates/report.css");
 
-/// Renders the page.
-pub fn page(report: &Report, zone: &TimeZone, language: Language) -> anyhow::Result<String> {
-    let Some(policy) = report.policies.first() else {
-        anyhow::bail!("there is nothing to report");
-    };
-    let view = PageBuilder { report, policy, zone, language };
-    Ok(view.page().render()?)
-}
-
-/// Renders the page in a frame.
-pub fn page_within(
+/// Renders the page, alone or in a frame.
+pub fn page(
     report: &Report,
     zone: &TimeZone,
     language: Language,
-    frame: &PageFrame,
+    frame: Option<&PageFrame>,
 ) -> anyhow::Result<String> {
     let Some(policy) = report.policies.first() else {
         anyhow::bail!("there is nothing to report");
     };
     let view = PageBuilder { report, policy, zone, language };
-    let names = moment_texts::names_on_console(language);
-    Ok(ReportPage { frame: Some(frame), names, ..view.page() }.render()?)
+    Ok(view.page(frame).render()?)
 }
 
 struct PageBuilder<'a> {
@@ -151,138 +125,128 @@ struct PageBuilder<'a> {
 }
 
 impl<'a> PageBuilder<'a> {
-    fn is_ledger(&self) -> bool {
-        self.report.source == ReportSource::Ledger
-    }
-
-    fn page(&self) -> ReportPage<'a> {
+    fn page(&self, frame: Option<&'a PageFrame>) -> ReportPage<'a> {
         let (report, policy, l) = (self.report, self.policy, self.language);
-        let unanswered = policy.unanswered.map(|found| {
-            sentences::unanswered(found, policy.posted_without_model, report.source, l)
-        });
-        let is_posting = policy.posted_without_model.is_some_and(|posted| posted.spoke > 0);
-        let all_spoken = policy.moments.wrong + policy.moments.spoke;
-        let Headline { title: headline, mut details, interruption, ways: told } =
-            headline(report, policy, l);
-        let ways = WaysView::new(report, policy, l);
-        if ways.is_none() {
-            details.extend(told);
-        }
+        let mut headline = sentences::headline(report, policy, l).into_iter();
+        let names = match frame {
+            Some(_) => texts::names_on_console(l),
+            None if report.is_anonymous => "",
+            None => texts::names_verbatim(l),
+        };
+        let (posts_label, rows) =
+            (sentences::posts_label(report, l), sentences::way_rows(report, l));
         ReportPage {
             l,
             tag: l.tag(),
             theme: include_str!("style/theme.css"),
             style: STYLE,
-            frame: None,
+            frame,
             title: texts::title(l, &report.persona),
-            kicker: match self.is_ledger() {
-                true => texts::kicker_ledger(l),
-                false => texts::kicker_replay(l),
+            kicker: match report.source {
+                ReportSource::Ledger => texts::kicker_ledger(l),
+                _ => texts::kicker_replay(l),
             },
-            what_it_is: figure_texts::what_it_is(l, &report.persona),
-            headline,
-            details,
-            interruption,
-            stand_in: sentences::stand_in(report, policy, l).map(|told| parts(&told)),
-            intro: self.intro(),
-            names: match report.is_anonymous {
-                true => moment_texts::names_replaced(l),
-                false => moment_texts::names_as_they_are(l),
-            },
-            settings: (report.policies.len() == 1)
-                .then(|| {
-                    Some(setting_labels::describe_settings(
-                        policy.settings.as_deref()?,
-                        report.source,
-                        l,
-                    ))
-                })
-                .flatten(),
-            // The ways side by side say the same, and more.
-            tiles: if ways.is_some() { Vec::new() } else { tiles(report, policy, l) },
-            ways,
-            shown_policy: sentences::shown_policy(report, policy, l),
-            places: sentences::places(report, policy, l),
-            spoken_label: sentences::spoken_label(report.source, l),
-            has_posts: policy.posted_without_model.is_some(),
-            posts: PostsView::new(report, self.zone, l),
-            posted_label: match self.is_ledger() {
-                true => moment_texts::posted_text(l),
-                false => moment_texts::would_quote(l),
-            },
-            two_bases: sentences::two_bases(report, policy, l),
-            channels: channels_view::rows(policy, l),
-            months: MonthsView::new(report, policy, l),
-            hours: HoursView::new(report, policy, l),
-            fresh_start: (report.has_stand_in() && is_posting)
-                .then(|| figure_texts::fresh_start(l)),
-            moments_rule: texts::moments_rule(
-                l,
-                &format::number_of(spoken_things(report), all_spoken, l),
-                &format::count(policy.moments.wrong),
-                &format::count(policy.moments.spoke),
-                &format::count(policy.moments.silent),
-            ),
+            headline: parts(&headline.next().unwrap_or_default()),
+            more: headline.map(|sentence| parts(&sentence)).collect(),
+            intro: sentences::intro(report, self.zone, l),
+            ways: rows.into_iter().map(|row| WayView::new(row, posts_label, l)).collect(),
+            posts_label,
+            prices: sentences::prices(report, policy, l),
+            is_known: policy.posts.is_some(),
             groups: self.groups(),
-            guesses: report.has_stand_in().then(|| match policy.first_answers.is_annotated {
-                true => post_texts::guesses_annotated(l),
-                false => post_texts::guesses(l),
-            }),
-            first: FirstView::new(report, policy, l),
-            unanswered_title: match policy.unanswered {
-                Some(found) if !found.is_annotated => texts::unanswered_for_hour(l),
-                Some(_) | None => texts::unanswered(l),
-            },
-            unanswered_bridge: (policy.first_answers.nobody_else > 0 && unanswered.is_some())
-                .then(|| texts::unanswered_bridge(l)),
-            unanswered_rule: match policy.unanswered {
-                Some(found) if found.is_annotated => texts::unanswered_annotated(l),
-                Some(_) => texts::unanswered_silence(l),
-                None if policy.spoke.is_none() => texts::unanswered_unjudged(l),
-                None => texts::unanswered_unknown(l),
-            },
-            unanswered,
-            persona: &report.persona,
-            after_questions: sentences::after_questions(policy, l),
-            timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
-            cost: CostView::new(report, policy, l),
-            has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
-            policies: PoliciesView::new(report, self.zone, l),
-            next: NextSteps::new(report, policy, l),
-            what_leaves: what_leaves::lines(report, l),
-            notes: notes(report, policy, l),
+            channels: channel_bars(policy, l),
+            hours: hour_chart(policy, l),
+            lines: config_lines(report, policy, l),
+            set: parts(texts::set_this(l)),
+            details: sentences::details(report, policy, l)
+                .iter()
+                .map(|sentence| parts(sentence))
+                .collect(),
+            names: parts(names),
         }
     }
 
-    fn intro(&self) -> String {
-        let (report, l) = (self.report, self.language);
-        let messages = format::number_of(counted::messages, report.messages, l);
-        let people = format::number_of(counted::people, report.people, l);
-        let date = |at| format::date(at, self.zone, l);
-        let (from, to) = (date(report.period.from), date(report.period.to));
-        let dates = if from == to { from } else { texts::dates(l, &from, &to) };
-        match self.is_ledger() {
-            true => texts::intro_ledger(l, &report.persona, &messages, &people, &dates),
-            false => texts::intro_replay(l, &report.persona, &messages, &people, &dates),
-        }
-    }
-
-    fn groups(&self) -> Vec<StoryGroup> {
-        let l = self.language;
-        let posted = self.policy.posted_without_model;
-        let has_sample = posted.is_some_and(|posted| posted.spoke > 0);
-        let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
-        let groups = self
-            .policy
-            .stories
-            .chunk_by(|one, other| Example::from_story(one) == Example::from_story(other));
-        let groups = groups.filter_map(|stories| {
-            let heading = sentences::example(Example::from_story(stories.first()?), l);
-            let told = stories.iter().map(tell);
-            // Where posts stand open above, mere moments need not.
-            let stories = if has_sample { told.collect() } else { folded(told) };
-            Some(StoryGroup { heading, stories })
+    fn groups(&self) -> Vec<ReportGroupView> {
+        let moments = &self.policy.moments;
+        let groups = moments.chunk_by(|one, other| one.group == other.group).enumerate();
+        let groups = groups.map(|(place, of_group)| ReportGroupView {
+            heading: sentences::group(of_group[0].group, self.language),
+            moments: of_group
+                .iter()
+                .enumerate()
+                .map(|(own, one)| self.moment(one, place == 0 && own == 0))
+                .collect(),
         });
         groups.collect()
+    }
+
+    fn moment(&self, moment: &ReportMoment, is_open: bool) -> ReportMomentView {
+        let l = self.language;
+        let message = |message: &MomentMessage| self.message(message);
+        let said = match &moment.act {
+            MomentAct::Said(text) | MomentAct::WouldSay(text) => text.as_deref().map(chat_parts),
+            MomentAct::WouldAsk | MomentAct::Silent => None,
+        };
+        let about = moment.before.iter().find(|message| message.is_about);
+        ReportMomentView {
+            class: match moment.group {
+                MomentGroup::OpenQuestion | MomentGroup::Other => "post",
+                MomentGroup::MidTalk => "mid-talk",
+                MomentGroup::Silence => "silence",
+            },
+            channel: format::channel(&moment.channel),
+            when: format::date_and_time(moment.at, self.zone, l),
+            gist: about.map_or(String::new(), |about| about.text.clone()),
+            before: moment.before.iter().map(message).collect(),
+            act: sentences::act(&moment.act, l),
+            time: format::time(moment.at, self.zone),
+            persona: self.report.persona.clone(),
+            said,
+            after: moment.after.iter().map(message).collect(),
+            reason: sentences::reason(moment, l),
+            then: sentences::what_people_did(moment, l),
+            is_open,
+        }
+    }
+
+    fn message(&self, message: &MomentMessage) -> ReportMessageView {
+        let name = message.author.name.clone();
+        // Neutral names differ in their last character. A bot keeps its name.
+        let character = match self.report.is_anonymous && !message.is_bot {
+            true => name.chars().next_back(),
+            false => name.chars().find(|character| character.is_alphanumeric()),
+        };
+        let id = message.author.id.bytes();
+        let color = id.fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        ReportMessageView {
+            initial: character
+                .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
+            color: color % COLORS,
+            name,
+            time: format::time(message.at, self.zone),
+            text: chat_parts(&message.text),
+            is_about: message.is_about,
+            is_bot: message.is_bot,
+            left_out: (message.left_out_after > 0).then(|| {
+                let count = message.left_out_after;
+                let messages = format::number_of(counted::messages, count, self.language);
+                texts::left_out_between(self.language, &messages)
+            }),
+        }
+    }
+}
+
+impl WayView {
+    fn new(row: WayRow, posts_label: &'static str, l: Language) -> Self {
+        let WayRow { name, means, posts, price } = row;
+        let [at_open, in_mid_talk] = [texts::at_open_questions(l), texts::in_mid_talk(l)];
+        let (posts, unknown) = match posts {
+            Ok([count, open, mid_talk]) => {
+                let posts = [(posts_label, count), (at_open, open), (in_mid_talk, mid_talk)];
+                (Some(posts), Vec::new())
+            }
+            Err(sentence) => (None, parts(&sentence)),
+        };
+        Self { name, means, posts, unknown, price }
     }
 }

@@ -1,329 +1,346 @@
-//! Sentences with the figures of a report. The page and the terminal show the same sentences.
+//! What a report says in sentences, for the page and for the terminal.
 
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::Name;
-use aizuchi_model::texts::counted;
+use aizuchi_model::texts::counted::{self, Counted};
+use aizuchi_model::texts::judging::gate_reason;
 use aizuchi_model::texts::ledger::list_separator;
-use aizuchi_model::texts::moments as moment_texts;
-use aizuchi_model::texts::policies as policy_texts;
 use aizuchi_model::texts::report as texts;
-use aizuchi_model::texts::report_figures as figure_texts;
-use aizuchi_model::texts::report_posts as post_texts;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 
+use crate::replay::moments::Reason;
+use crate::report::cost;
 use crate::report::figures::{
-    PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
+    DAYS_OF_MONTH, LeftOut, LeftOutRecords, PolicyFigures, PostFigures, Privacy, Report,
+    ReportSource, Way, WayFigures,
 };
 use crate::report::format;
-use crate::report::reasons;
-use crate::report::story::{Note, Story};
-use crate::report::story_selection::Example;
+use crate::report::moment::{MomentAct, MomentGroup, ReportMoment};
 
-/// Says that the figures may be too low, if some verdicts are unknown.
-pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
-    let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
-    is_partial.then(|| {
-        texts::verdicts_unknown(language, &format::times(policy.unknown_verdicts, language))
-    })
-}
+/// The command that asks a model about what was said, in place of a replay of the ledger's.
+const ASK_FROM_STORE: &str = "aizuchi replay --from-store --judge model --report report.html";
 
-/// Formats how often the persona would speak, to follow the number. Empty if that is unknown or never.
-pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
-    let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
-    let rate = rate.map(|per_day| texts::rate_clause(language, &format::rate(per_day, language)));
-    rate.unwrap_or_default()
-}
-
-/// Formats how many posts these are per month, to follow their number. Empty if that is unknown or none.
-pub fn per_month(posted: PostedFigures, language: Language) -> String {
-    match posted.per_month {
-        Some(month) if month >= 0.5 => {
-            moment_texts::month_clause(language, &format::count(month.round() as usize))
-        }
-        Some(month) if month > 0.0 => moment_texts::rare_clause(language).to_owned(),
-        Some(_) | None => String::new(),
-    }
-}
-
-/// Says what a moment is, in a replay where the built-in mind replaces the model.
-pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
-    let spoke = policy.spoke.filter(|spoke| report.has_stand_in() && *spoke > 0)?;
-    let moments = format::number_of(counted::moments, spoke, language);
-    Some(match policy.only_asked_again {
-        None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
-        Some(empty) => moment_texts::stand_in(language, &format::count(empty), &moments),
-    })
-}
-
-/// Says which of several policies the figures belong to.
-pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
-    let others: Vec<&str> = report.policies.iter().skip(1).map(|one| &*one.name).collect();
-    let others = others.join(list_separator(language));
-    let name = &*policy.name;
-    (report.policies.len() > 1).then(|| match policy.has_default_settings() {
-        true => policy_texts::shown_default(language, name, &others),
-        false => policy_texts::shown(language, name, &others),
-    })
-}
-
-/// Says whether the posts are at the top level or in threads. In a replay where the built-in mind replaces the model,
-/// these are the posts without a model.
-pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
-    let counts = match (report.has_stand_in(), policy.posted_without_model) {
-        (true, Some(posted)) => (posted.spoke, posted.in_threads),
-        (true, None) => return None,
-        (false, _) => (policy.spoke?, policy.in_threads?),
+/// Says how often the persona spoke, or would have, and what to do if that is not known.
+pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let l = language;
+    let Some(posts) = policy.posts else {
+        return vec![texts::needs_model(l, &report.persona), find_out(report, policy, l)];
     };
-    let (posts, in_threads) = counts;
-    let in_channel = posts.saturating_sub(in_threads);
-    // Of a thread that begins earlier, or that may not be told, no message is in the history.
-    if report.messages_in_threads == 0 && in_threads == 0 {
-        return policy
-            .spoke
-            .filter(|spoke| *spoke > 0)
-            .map(|_| moment_texts::no_threads(language).to_owned());
-    }
-    let [channel, threads] = [in_channel, in_threads].map(|count| format::times(count, language));
-    (posts > 0).then(|| match report.source {
-        ReportSource::Ledger => moment_texts::places_ledger(language, &channel, &threads),
-        ReportSource::Builtin => figure_texts::places_posted(language, &channel, &threads),
-        ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
-            moment_texts::places(language, &channel, &threads)
-        }
-    })
+    let said = match report.source {
+        ReportSource::Ledger => ledger_headline(report, policy, posts, l),
+        _ => replay_headline(report, posts, l),
+    };
+    let shown = policy.moments.iter().filter(|one| one.group != MomentGroup::Silence).count();
+    let here = match posts.count {
+        0 => None,
+        all if all == shown => Some(texts::here_they_are(l).to_owned()),
+        _ => Some(texts::here_are_some(l, &format::number_of(counted::of_them, shown, l))),
+    };
+    let first = match here.filter(|_| shown > 0) {
+        Some(here) => texts::two_sentences(l, &said, &here),
+        None => said,
+    };
+    let unknown = (policy.unknown_verdicts > 0)
+        .then(|| texts::verdicts_unknown(l, &format::times(policy.unknown_verdicts, l)));
+    let unasked = (report.source == ReportSource::Ledger && policy.checks == 0)
+        .then(|| texts::find_out_from_store(l, ASK_FROM_STORE));
+    [Some(first), unknown, unasked].into_iter().flatten().collect()
 }
 
-/// Returns the heading for the stories of one kind.
-pub fn example(example: Example, language: Language) -> &'static str {
-    match example {
-        Example::Helps => moment_texts::examples_helping(language),
-        Example::PersonLater => moment_texts::examples_person_later(language),
-        Example::Nobody => moment_texts::examples_nobody(language),
-        Example::PersonFirst => moment_texts::examples_person_first(language),
-        Example::WrongPost => post_texts::examples_wrong_posts(language),
-        Example::Wrong => texts::moments_wrong(language),
-        Example::Missed => moment_texts::examples_missed(language),
-        Example::Answered => moment_texts::examples_answered(language),
-        Example::Called => post_texts::called(language),
-        Example::Reacted => post_texts::reacted(language),
+fn replay_headline(report: &Report, posts: PostFigures, language: Language) -> String {
+    let l = language;
+    let (channels, name) = (your_channels(report, l), &*report.persona);
+    if posts.count == 0 {
+        let period = format::period(report.period.days, l);
+        return texts::would_have_kept_silent(l, &channels, name, &period);
     }
-}
-
-/// Returns the name of the moments at which the persona would speak, as the head of a column.
-pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
-    match source {
-        ReportSource::Builtin => moment_texts::to_speak(language),
-        ReportSource::Ledger => texts::spoken_ledger(language),
-        ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
-            texts::spoken(language)
-        }
-    }
-}
-
-/// Says why it is unknown how often the persona would have spoken.
-pub fn because_unknown(report: &Report, language: Language) -> &'static str {
+    let per_month = report.period.per_days(posts.count as f64, DAYS_OF_MONTH);
+    let rate = match per_month {
+        Some(month) => format::monthly(month, l),
+        None => format::times(posts.count, l),
+    };
     match report.source {
-        ReportSource::AlwaysSilent => texts::because_silent_judge(language),
-        ReportSource::Builtin
-        | ReportSource::AlwaysSpeak
-        | ReportSource::Model
-        | ReportSource::Ledger => texts::because_no_verdict(language),
+        ReportSource::AlwaysSpeak => texts::would_have_spoken_at_most(l, &channels, name, &rate),
+        _ => texts::would_have_spoken(l, &channels, name, &rate),
     }
 }
 
-/// Says what the calls cost.
-pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| format::money(amount, &report.currency, language);
-    let spent = policy.spent.filter(|spent| spent.total > 0.0);
-    let month = spent.and_then(|spent| spent.per_month);
-    let month = month.map_or(format::UNKNOWN.to_owned(), money);
-    match (spent, report.source) {
-        (None, _) => estimated_cost_sentence(report, policy, language),
-        (Some(spent), ReportSource::Ledger) => {
-            texts::cost_spent(language, &money(spent.total), &month)
-        }
-        (
-            Some(spent),
-            ReportSource::Builtin
-            | ReportSource::AlwaysSilent
-            | ReportSource::AlwaysSpeak
-            | ReportSource::Model,
-        ) => {
-            let judged = texts::cost_judged(language, &money(spent.total), &month);
-            let estimated = estimated_cost_sentence(report, policy, language);
-            texts::two_sentences(language, &estimated, &judged)
-        }
-    }
-}
-
-fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let money = |amount: f64| format::estimated_money(amount, &report.currency, language);
-    match (policy.known_cost(), report.source) {
-        (None, ReportSource::Builtin) if report.period.days < 1.0 => {
-            texts::cost_free_in_short_time(language).to_owned()
-        }
-        (None, ReportSource::Builtin) => texts::cost_free_or_unknown(language).to_owned(),
-        (None, ReportSource::Ledger) if policy.used_no_tokens() => {
-            texts::cost_free(language).to_owned()
-        }
-        (None, _) => texts::cost_unknown(language).to_owned(),
-        (Some((model, month)), ReportSource::Builtin)
-            if policy.spoke.is_some_and(|all| all > 0) =>
-        {
-            figure_texts::cost(language, &money(month), model)
-        }
-        (Some((model, month)), ReportSource::Builtin | ReportSource::Ledger) => {
-            texts::cost_free_or(language, &money(month), model)
-        }
-        (
-            Some((model, month)),
-            ReportSource::Model | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak,
-        ) => texts::cost_about(language, &money(month), model),
-    }
-}
-
-/// Names what the persona would have done at a question that nobody answered. The built-in mind only notices the
-/// question.
-pub fn at_open_question(source: ReportSource, language: Language) -> &'static str {
-    match source {
-        ReportSource::Builtin => moment_texts::found_one(language),
-        ReportSource::AlwaysSilent
-        | ReportSource::AlwaysSpeak
-        | ReportSource::Model
-        | ReportSource::Ledger => texts::said_something(language),
-    }
-}
-
-/// Says how many questions nobody answered, and at how many of them the persona would have spoken. In a replay where
-/// the built-in mind replaces the model: how many it noticed, and how many would get a post without a model.
-pub fn unanswered(
-    found: Unanswered,
-    posted: Option<PostedFigures>,
-    source: ReportSource,
+fn ledger_headline(
+    report: &Report,
+    policy: &PolicyFigures,
+    posts: PostFigures,
     language: Language,
 ) -> String {
-    if let Some(posted) = posted {
-        return noticed(found, posted, language);
+    let l = language;
+    let (channels, name) = (your_channels(report, l), &*report.persona);
+    let period = format::past_period(report.period.days, l);
+    let unposted = policy.unposted;
+    let spoke = posts.count.saturating_sub(unposted);
+    let [times, would] = [spoke, unposted].map(|count| format::times(count, l));
+    match (spoke, unposted) {
+        (0, 0) => texts::spoke_never(l, &period, &channels, name),
+        (0, _) => texts::would_where_silent(l, &period, &channels, name, &would),
+        (_, 0) => texts::spoke(l, &period, &channels, name, &times),
+        (_, _) => texts::spoke_and_would(l, &period, &channels, name, &times, &would),
     }
-    let (picked_up, questions) = (format::count(found.picked_up), found.questions);
-    let which = match found.picked_up {
-        0 => texts::which_none(language).to_owned(),
-        1 if questions == 1 => texts::which_it(language).to_owned(),
-        all if all == questions => texts::which_all(language, &picked_up),
-        _ => texts::which_some(language, &picked_up),
-    };
-    let counts = match found.is_annotated {
-        true => texts::unanswered_counts,
-        false => texts::unanswered_in_hour,
-    };
-    let questions = format::number_of(counted::questions, questions, language);
-    counts(language, &questions, at_open_question(source, language), &which)
 }
 
-fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> String {
-    let counts = match found.is_annotated {
-        true => figure_texts::noticed,
-        false => figure_texts::noticed_in_hour,
-    };
-    let [questions, noticed, posted] =
-        [found.questions, found.picked_up, posted.picked_up].map(format::count);
-    counts(language, &questions, &noticed, &posted)
+fn your_channels(report: &Report, language: Language) -> String {
+    match report.channels {
+        1 => texts::your_channel(language).to_owned(),
+        several => {
+            let channels = format::number_of(counted::channels, several, language);
+            texts::your_channels(language, &channels)
+        }
+    }
 }
 
-/// Says how soon the posts without a model come after their questions.
-pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<String> {
-    let delays = policy.posted_without_model?.answer_delays;
-    let [soon, known, late] =
-        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(format::count);
-    (delays.known > 0).then(|| figure_texts::after_question(language, &soon, &known, &late))
+/// Says what to run to see where the persona would have spoken, and what that costs.
+fn find_out(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let command = ask_options(report, policy);
+    match policy.cost.to_ask {
+        Some(price) => texts::find_out(language, &command, &estimated(price, report, language)),
+        None => texts::find_out_unpriced(language, &command),
+    }
 }
 
-/// Compares the shares of interruptions among posts and among moments, if the page shows both.
-pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
-    let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
-    let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
-    let told = |wrong: usize, whole: usize| {
-        let share = format::part(wrong, whole, language);
-        figure_texts::part_of(language, &share, &format::count(whole))
+/// The options that make a replay ask a model, with a limit on what it costs.
+fn ask_options(report: &Report, policy: &PolicyFigures) -> String {
+    let most = cost::limit(policy.cost.to_ask.unwrap_or_default());
+    let model = policy.cost.model.as_deref().filter(|_| !report.names_model);
+    let model = model.map(|model| format!(" --model {model}")).unwrap_or_default();
+    format!("--judge model{model} --max-cost {most:.0}")
+}
+
+fn estimated(price: f64, report: &Report, language: Language) -> String {
+    format::estimated_money(price, &report.currency, language)
+}
+
+/// A row of the table of the ways to run the persona.
+pub struct WayRow {
+    pub name: String,
+    pub means: &'static str,
+    /// Posts, posts at open questions and posts in mid-talk; or what to do to know them.
+    pub posts: Result<[String; 3], String>,
+    pub price: String,
+}
+
+/// The heading of the numbers of posts.
+pub fn posts_label(report: &Report, language: Language) -> &'static str {
+    match report.period.days {
+        1.0.. => texts::posts_a_week(language),
+        _ => texts::posts_in_period(language),
+    }
+}
+
+/// Returns the three ways, and for each further policy how it joins in.
+pub fn way_rows(report: &Report, language: Language) -> Vec<WayRow> {
+    let Some((first, others)) = report.policies.split_first() else { return Vec::new() };
+    let mut rows: Vec<WayRow> =
+        first.ways.iter().map(|way| way_row(report, first, way, language)).collect();
+    for policy in others {
+        let joins_in = policy.ways.iter().filter(|way| way.way == Way::JoinsIn);
+        rows.extend(joins_in.map(|way| {
+            let row = way_row(report, policy, way, language);
+            WayRow { name: texts::with_policy(language, &row.name, &policy.name), ..row }
+        }));
+    }
+    rows
+}
+
+fn way_row(
+    report: &Report,
+    policy: &PolicyFigures,
+    way: &WayFigures,
+    language: Language,
+) -> WayRow {
+    let l = language;
+    let (name, means) = match way.way {
+        Way::OnlyWhenAsked => (texts::only_when_asked(l), texts::only_when_asked_means(l)),
+        Way::ProposesFirst => (texts::proposes_first(l), texts::proposes_first_means(l)),
+        Way::JoinsIn => (texts::joins_in(l), texts::joins_in_means(l)),
     };
-    (posted.spoke > 0).then(|| {
-        let (posts, moments) = (told(posted.wrong, posted.spoke), told(wrong, spoke));
-        figure_texts::two_bases(language, &posts, &moments)
+    let posts = way.posts.map(|posts| {
+        let count = match way.posts_per_week {
+            Some(week) => format::weekly(week),
+            None => format::count(posts.count),
+        };
+        let [part, whole] = [posts.at_open_questions, policy.open_questions].map(format::count);
+        [count, texts::of_total(l, &part, &whole), format::count(posts.in_mid_talk)]
+    });
+    let price = way.price_per_month;
+    WayRow {
+        name: name.to_owned(),
+        means,
+        posts: posts.ok_or_else(|| not_known(report, policy, l)),
+        price: price.map_or(format::UNKNOWN.to_owned(), |price| estimated(price, report, l)),
+    }
+}
+
+fn not_known(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    if report.source == ReportSource::Ledger {
+        return texts::not_known_unpriced(language, ASK_FROM_STORE);
+    }
+    let command = "--judge model";
+    match policy.cost.to_ask {
+        Some(price) => texts::not_known_yet(language, command, &estimated(price, report, language)),
+        None => texts::not_known_unpriced(language, command),
+    }
+}
+
+/// Says what the prices are made of.
+pub fn prices(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let l = language;
+    match (report.source, &policy.cost.model, policy.cost.total) {
+        (ReportSource::Ledger, _, Some(total)) => {
+            texts::price_from_ledger(l, &format::money(total, &report.currency, l))
+        }
+        (_, Some(model), Some(_)) => texts::price_estimated(l, model, report.prices_of),
+        _ => texts::price_unknown(l).to_owned(),
+    }
+}
+
+/// Says what the figures are made from.
+pub fn intro(report: &Report, zone: &TimeZone, language: Language) -> String {
+    let l = language;
+    let messages = format::number_of(counted::messages, report.messages, l);
+    let people = format::number_of(counted::people, report.people, l);
+    let [from, to] = [report.period.from, report.period.to].map(|at| format::date(at, zone, l));
+    let dates = if from == to { from } else { texts::dates(l, &from, &to) };
+    match report.source {
+        ReportSource::Ledger => texts::intro_ledger(l, &messages, &people, &dates),
+        _ => texts::intro_replay(l, &messages, &people, &dates),
+    }
+}
+
+pub fn group(group: MomentGroup, language: Language) -> &'static str {
+    match group {
+        MomentGroup::OpenQuestion => texts::group_open(language),
+        MomentGroup::Other => texts::group_other(language),
+        MomentGroup::MidTalk => texts::group_mid_talk(language),
+        MomentGroup::Silence => texts::group_silence(language),
+    }
+}
+
+pub fn act(act: &MomentAct, language: Language) -> &'static str {
+    match act {
+        MomentAct::Said(_) => texts::said(language),
+        MomentAct::WouldSay(Some(_)) => texts::would_say(language),
+        MomentAct::WouldSay(None) => texts::would_speak(language),
+        MomentAct::WouldAsk => texts::would_ask(language),
+        MomentAct::Silent => texts::stayed_silent(language),
+    }
+}
+
+/// Returns the reason of a moment. The words of a model are its own.
+pub fn reason(moment: &ReportMoment, language: Language) -> Option<String> {
+    moment.reason.as_ref().map(|reason| match reason {
+        Reason::Gate(gate) => gate_reason(language, *gate).to_owned(),
+        Reason::Written(text) => text.clone(),
     })
 }
 
-/// Says what people did at the moment of a story. `None` for a reaction, for which the emoji is enough.
-pub fn note(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> Option<String> {
-    let is_annotated =
-        report.policies.first().is_some_and(|policy| policy.first_answers.is_annotated);
-    let after = |seconds: f64| format::duration(seconds, language);
-    let told = match &story.note {
-        Note::Reacted => return None,
-        Note::NobodyAnswered if is_annotated => texts::note_nobody(language).to_owned(),
-        Note::NobodyAnswered => texts::note_nobody_in_hour(language).to_owned(),
-        Note::ItFirst { person, seconds } => {
-            let time = time_after(story.at, *seconds, zone, language);
-            texts::note_it_first(language, Name(&person.name), &after(*seconds), &time)
-        }
-        Note::PersonFirst { person, seconds } => {
-            texts::note_person_first(language, Name(&person.name), &after(*seconds))
-        }
-        Note::NearAnswer { person, seconds } if *seconds < 0.0 => {
-            texts::note_near_before(language, Name(&person.name), &after(*seconds))
-        }
-        Note::NearAnswer { person, seconds } => {
-            texts::note_near_after(language, Name(&person.name), &after(*seconds))
-        }
-        Note::InExchange { person, seconds } => {
-            texts::note_exchange(language, Name(&person.name), &after(*seconds))
-        }
-        Note::Missed if !is_annotated => texts::note_missed_in_hour(language, &report.persona),
-        Note::Missed => match report.source {
-            ReportSource::Ledger => texts::note_missed_ledger(language, &report.persona),
-            ReportSource::Builtin
-            | ReportSource::AlwaysSilent
-            | ReportSource::AlwaysSpeak
-            | ReportSource::Model => texts::note_missed(language, &report.persona),
-        },
-        Note::Answered { person, seconds } => {
-            texts::note_answered(language, Name(&person.name), &after(*seconds))
-        }
-        Note::Called { name: Some(name) } => post_texts::note_called(language, name),
-        Note::Called { name: None } => post_texts::note_called_somehow(language).to_owned(),
-        Note::AnsweredIt => post_texts::note_answered_it(language).to_owned(),
+/// Says what people did at a moment.
+pub fn what_people_did(moment: &ReportMoment, language: Language) -> String {
+    let l = language;
+    let taken_up = match &moment.taken_up {
+        None => texts::nobody_took_it_up(l).to_owned(),
+        Some(one) => texts::taken_up(l, Name(&one.person.name), &format::duration(one.seconds, l)),
     };
-    Some(told)
+    let Some(one) = &moment.mid_talk else { return taken_up };
+    let (name, gap) = (Name(&one.person.name), format::duration(one.seconds, l));
+    let wrote = match one.seconds < 0.0 {
+        true => texts::wrote_before(l, name, &gap),
+        false => texts::wrote_after(l, name, &gap),
+    };
+    texts::two_sentences(l, &wrote, &taken_up)
 }
 
-/// Formats the time that is `seconds` after another one, with its date if the days differ.
-fn time_after(at: Timestamp, seconds: f64, zone: &TimeZone, language: Language) -> String {
-    let later = at + SignedDuration::from_millis((seconds * 1000.0) as i64);
-    match zone.to_datetime(at).date() == zone.to_datetime(later).date() {
-        true => format::time(later, zone),
-        false => format::date_and_time(later, zone, language),
-    }
+/// Says how things were counted, and what is left out.
+pub fn details(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let l = language;
+    let left_out = report.left_out;
+    let is_ledger = report.source == ReportSource::Ledger;
+    let answers = format::number_of(counted::answers, policy.answers, l);
+    let reactions = format::number_of(counted::reactions, policy.reactions, l);
+    let checks = format::number_of(counted::judge_calls, policy.checks, l);
+    let bad = (left_out.bad_records > 0).then(|| {
+        texts::left_out_bad(l, &format::number_of(counted::records, left_out.bad_records, l))
+    });
+    let without_model = policy.without_model.filter(|posts| posts.count > 0).map(|posts| {
+        let count = format::number_of(counted::posts, posts.count, l);
+        texts::counted_without_model(l, &count, &format::count(posts.in_mid_talk))
+    });
+    let latency = report
+        .latency_ms
+        .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
+    let unpriced = (policy.cost.unpriced_tokens > 0)
+        .then(|| texts::counted_unpriced(l, &format::count(policy.cost.unpriced_tokens as usize)));
+    let has_private = left_out.private_channels.is_some_and(|count| count > 0);
+    let told = |is_told: bool, text: &str| is_told.then(|| text.to_owned());
+    let leaves = match report.source {
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
+            texts::leaves_nothing(l)
+        }
+        ReportSource::Model | ReportSource::Ledger => texts::leaves_to_model(l),
+    };
+    let sentences = [
+        told(true, texts::counted_posts(l)),
+        told(true, texts::counted_questions(l)),
+        told(true, texts::counted_moments(l)),
+        Some(texts::counted_answers(l, &answers, &reactions, &checks)),
+        without_model,
+        told(report.source == ReportSource::Model, texts::counted_only_judged(l)),
+        told(is_ledger && policy.unposted > 0, texts::counted_unposted(l)),
+        told(!is_ledger, texts::counted_memory(l)),
+        told(is_ledger && has_private, texts::counted_whole_workspace(l)),
+        unpriced,
+        latency,
+        Some(texts::counted_zone(l, &report.zone)),
+        bad,
+        left_out.records.and_then(|records| note_on_records(records, l)),
+        Some(notes_on_privacy(left_out, l).join(if l == Language::En { " " } else { "" })),
+        told(is_ledger, texts::left_out_opted_out(l)),
+        told(true, leaves),
+        told(report.is_anonymous, texts::counted_anonymous(l)),
+    ];
+    sentences.into_iter().flatten().collect()
 }
 
-/// Says how one policy treated a message.
-pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
-    let policy = &*on.policy;
-    match (on.spoke_after, &on.silent) {
-        (Some(seconds), _) => {
-            texts::policy_spoke(language, policy, &format::duration(seconds, language))
+/// Says in one sentence which records could be read but are in no figure.
+fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String> {
+    let counts: [(usize, Counted); 6] = [
+        (records.private_messages, counted::private_messages),
+        (records.outside_range, counted::messages_outside_range),
+        (records.notices, counted::notices),
+        (records.deleted, counted::deleted_messages),
+        (records.expired, counted::expired_messages),
+        (records.withheld, counted::withheld_messages),
+    ];
+    let found = counts.into_iter().filter(|(count, _)| *count > 0);
+    let parts = found.map(|(count, things)| format::number_of(things, count, language));
+    let parts: Vec<String> = parts.collect();
+    let sentence = || texts::left_out_records(language, &parts.join(list_separator(language)));
+    (!parts.is_empty()).then(sentence)
+}
+
+/// Says whether private channels are in the report, as far as that is known.
+fn notes_on_privacy(left_out: LeftOut, language: Language) -> Vec<String> {
+    let l = language;
+    let count = match (left_out.privacy, left_out.private_channels) {
+        (Privacy::Included, _) => return vec![texts::private_included(l).to_owned()],
+        (Privacy::LeftOut | Privacy::LeftOutWhereTold, None) => {
+            return vec![texts::left_out_private_unknown(l).to_owned()];
         }
-        (None, Some(silent)) => {
-            let reason = reasons::reason(silent, language);
-            match on.looked_after {
-                Some(after) => {
-                    let after = format::duration(after, language);
-                    policy_texts::policy_looked(language, policy, &after, &reason)
-                }
-                None => texts::policy_silent(language, policy, &reason),
-            }
-        }
-        (None, None) => texts::policy_never(language, policy),
-    }
+        (Privacy::LeftOut | Privacy::LeftOutWhereTold, Some(count)) => count,
+    };
+    let known = match count {
+        0 => texts::left_out_no_private(l).to_owned(),
+        count => texts::left_out_private(l, &format::number_of(counted::channels, count, l)),
+    };
+    let others = (left_out.privacy == Privacy::LeftOutWhereTold)
+        .then(|| texts::left_out_private_where_told(l).to_owned());
+    [known].into_iter().chain(others).collect()
 }
 
 #[cfg(test)]
@@ -331,51 +348,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_are_counted_in_words() {
-        for (questions, picked_up, english, japanese) in [
-            (1, 0, "1 question, none", "1 件、ありません"),
-            (1, 1, "1 question, it", "1 件、1 件です"),
-            (4, 2, "4 questions, 2 of them", "4 件、2 件です"),
-            (4, 4, "4 questions, all of them", "4 件、4 件すべてです"),
-        ] {
-            let missed = questions - picked_up;
-            let found = Unanswered { questions, picked_up, missed, is_annotated: true };
-            let (count, which) = english.split_once(", ").unwrap();
-            let expected = format!(
-                "People left {count} without any answer. It would have said something about {which} within an hour."
+    fn private_channels_are_in_are_out_or_are_not_known() {
+        let told = |privacy, private_channels| {
+            let left_out = LeftOut { bad_records: 0, private_channels, privacy, records: None };
+            notes_on_privacy(left_out, Language::En).join(" ")
+        };
+        assert_eq!(told(Privacy::LeftOut, Some(0)), "No channel was left out as private.");
+        assert_eq!(told(Privacy::LeftOut, Some(2)), "Left out as private: 2 channels.");
+        assert_eq!(
+            told(Privacy::LeftOutWhereTold, Some(1)),
+            "Left out as private: 1 channel. The input does not say which channels only some roles see, so others may be \
+             private, too."
+        );
+        assert_eq!(
+            told(Privacy::LeftOutWhereTold, None),
+            "Whether channels are private is not recorded in this input."
+        );
+        for private_channels in [Some(0), None] {
+            assert_eq!(
+                told(Privacy::Included, private_channels),
+                "Private channels are included, if there are any: look at what you show to whom."
             );
-            assert_eq!(unanswered(found, None, ReportSource::Model, Language::En), expected);
-            let (count, which) = japanese.split_once('、').unwrap();
-            let space = if which == "ありません" { "" } else { " " };
-            let expected = format!(
-                "人が答えないままの質問が {count}ありました。そのうち、1 時間以内に発言していたはずのものは{space}{which}。"
-            );
-            assert_eq!(unanswered(found, None, ReportSource::Model, Language::Ja), expected);
         }
     }
 
     #[test]
-    fn questions_that_the_rules_noticed_are_no_posts() {
-        let found = Unanswered { questions: 397, picked_up: 279, missed: 118, is_annotated: false };
-        let posted = Some(PostedFigures { picked_up: 10, ..PostedFigures::default() });
-        let told = |language| unanswered(found, posted, ReportSource::Builtin, language);
+    fn what_is_in_no_figure_is_one_sentence() {
+        let told = |records| note_on_records(records, Language::En);
+        assert_eq!(told(LeftOutRecords::default()), None);
+        let records = LeftOutRecords { notices: 3, deleted: 1, ..LeftOutRecords::default() };
         assert_eq!(
-            told(Language::En),
-            "Messages in the form of a question that nobody else followed up within an hour: 397. The rules noticed 279 of them; \
-             a post came at 10."
+            told(records).as_deref(),
+            Some(
+                "Left out of the figures: 3 notices and messages without text, 1 deleted message."
+            )
         );
-        assert_eq!(
-            told(Language::Ja),
-            "質問の形で書かれ、1 時間以内にほかに誰も応じなかった発言：397 件。ルールが気づいたのはそのうち 279 件、投稿で取り上げたのは \
-             10 件です。"
-        );
-    }
-
-    #[test]
-    fn a_time_on_another_day_has_its_date() {
-        let at: Timestamp = "2019-01-02T21:33:10Z".parse().unwrap();
-        let told = |seconds| time_after(at, seconds, &TimeZone::UTC, Language::En);
-        assert_eq!(told(1380.0), "21:56");
-        assert_eq!(told(9000.0), "Thu 3 Jan 2019, 00:03");
     }
 }

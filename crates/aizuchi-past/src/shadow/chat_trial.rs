@@ -23,15 +23,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::model::CallBudget;
+use crate::replay::judge::model::{CallBudget, ShadowModel};
+use crate::shadow::moments::{MomentError, MomentSource};
 use crate::shadow::prompts::unknown_channel;
 use crate::shadow::recent_answers::RecentAnswers;
 use crate::shadow::standing_order_trial::{
-    DAYS, MOST_CALLS, MomentSource, StandingOrderTrialResult, StandingOrderTrialRun,
-    TriedStandingOrder,
+    DAYS, MOST_CALLS, StandingOrderTrialResult, StandingOrderTrialRun, TriedStandingOrder,
+    read_moments,
 };
 use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
-use crate::what_if::ShadowModel;
 
 /// Returns the path of a channel's page.
 pub type PageOf = fn(&WorkspaceId, &ChannelId) -> String;
@@ -116,13 +116,14 @@ impl StandingOrderTrial for ChatTrial {
         if prices.cost(llm.model(), Usage::default()).is_none() {
             return Ok(StandingOrderTrialOutcome::Unpriced);
         }
-        let (archive, store, rulebook) = (&*self.archive, &*self.store, models.rulebook());
-        let source = MomentSource { archive, store, config: &config, rulebook };
+        let stores = (&*self.archive, &*self.store);
+        let mut source = MomentSource::new(stores, &config, models.rulebook());
         let order = TriedStandingOrder::from(draft);
         let cache = self.answers.current();
-        let moments = match source.read(&channel, &order, self.clock.now()).await? {
+        let moments = match read_moments(&mut source, &channel, &order, self.clock.now()).await {
             Ok(moments) => moments,
-            Err(error) => {
+            Err(MomentError::Store(error)) => return Err(error),
+            Err(MomentError::Prompts(error)) => {
                 warn!(error = format!("{error:#}"), "the draft of an order could not be tried");
                 return Ok(StandingOrderTrialOutcome::Unanswered);
             }

@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use aizuchi_agent::agent::judge::parse::parse_judgment;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_llm::prompt::tokens::estimate;
-use aizuchi_model::context::Context;
 use aizuchi_model::decision::{Attempt, Judgment, ModelExchange};
-use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
-use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
-use crate::replay::judge::model::CallCounts;
+use crate::replay::judge::model::{CallCounts, ShadowModel};
 use crate::shadow::LONGEST_ASKING;
-use crate::shadow::prompts::PastPrompts;
-use crate::what_if::ShadowModel;
+use crate::shadow::moments::TriedMoment;
 
 /// A recorded call to the judge, which is repeated.
 pub struct Rejudgment {
@@ -27,26 +23,11 @@ pub struct Rejudgment {
     prompt: Prompt,
 }
 
-/// The result of asking the judge again.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Rejudged {
-    Judged(Judgment),
-    /// The answer is not a judgment, for this reason.
-    Unreadable(String),
-    /// The judge did not answer, or was not asked.
-    Unanswered,
-}
-
 impl Rejudgment {
-    /// Prepares a judgment. `context` is what the prompt was made from at the time; it resolves the message that an
-    /// answer names.
-    pub fn new(
-        moment: &PastMoment,
-        (attempt, exchange): (&Attempt, ModelExchange),
-        context: Context,
-        prompts: &PastPrompts,
-    ) -> Self {
-        let rebuilt = prompts.judge(&Arc::new(context), &moment.decision, moment.at);
+    /// Prepares a judgment. The context of the moment resolves the message that an answer names.
+    pub fn new(tried: TriedMoment, (attempt, exchange): (&Attempt, ModelExchange)) -> Self {
+        let TriedMoment { moment: PastMoment { decision, at, .. }, context, prompts } = tried;
+        let rebuilt = prompts[0].judge(context, &decision, at);
         let text = exchange.prompt.to_string();
         Self {
             recorded: attempt.judgment.clone(),
@@ -61,26 +42,8 @@ impl Rejudgment {
         model: &ShadowModel,
         secrets: &SecretScanner,
         stop: &CancellationToken,
-    ) -> (Rejudged, CallCounts) {
+    ) -> (MindAnswer<Judgment>, CallCounts) {
         let judge = model.judge().until(stop.clone(), LONGEST_ASKING);
-        let rejudged = match judge.answer(&self.prompt).await {
-            Ok(response) => self.read(&response.text, secrets),
-            Err(_) => Rejudged::Unanswered,
-        };
-        (rejudged, judge.counts())
-    }
-
-    fn read(&self, answer: &str, secrets: &SecretScanner) -> Rejudged {
-        let language = self.prompt.persona.language;
-        let screen = |text: &str| {
-            let known = KnownUrls::default();
-            outgoing::screen(text, &known, CodeBlocks::LoseUrls, secrets, language)
-        };
-        match parse_judgment(answer, &self.prompt) {
-            Ok(judgment) => {
-                Rejudged::Judged(Judgment { reason: screen(&judgment.reason), ..judgment })
-            }
-            Err(why) => Rejudged::Unreadable(why),
-        }
+        (ask_judge(&judge, &self.prompt, secrets).await, judge.counts())
     }
 }

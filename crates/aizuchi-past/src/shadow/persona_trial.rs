@@ -1,10 +1,8 @@
 //! Tries another persona on past moments, beside the present one: whether each would have spoken, and what it would
 //! have said.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_agent::agent::judge::parse::parse_judgment;
 use aizuchi_config::Config;
 use aizuchi_config::values::DisplayName;
 use aizuchi_model::chat::is_blank;
@@ -14,16 +12,16 @@ use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_model::rules::Mode;
 use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
-use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
+use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge, ShadowModel};
 use crate::shadow::LONGEST_ASKING;
-use crate::shadow::prompts::{PastPrompts, fitted};
-use crate::what_if::ShadowModel;
+use crate::shadow::moments::TriedMoment;
+use crate::shadow::prompts::PastPrompts;
 
 /// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
@@ -113,31 +111,14 @@ pub struct PersonaTrial {
     pub secrets: SecretScanner,
 }
 
-pub struct TriedMoment {
-    pub moment: PastMoment,
-    pub context: Context,
-    /// The prompts of each persona, those of the present one first.
-    pub prompts: Vec<Arc<PastPrompts>>,
-}
-
-/// The outcome of a model call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TrialOutcome<T> {
-    Known(T),
-    /// The answer could not be parsed.
-    Unreadable,
-    /// The model was not asked, or did not answer.
-    Unknown,
-}
-
 /// What one persona would have done at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Performance {
     /// `None` if a user was owed an answer, so that no judge is asked.
-    pub judgment: Option<TrialOutcome<Judgment>>,
+    pub judgment: Option<MindAnswer<Judgment>>,
     pub verdict: Option<Verdict>,
     /// `None` if the persona would have said nothing. An empty text means that it has nothing to say.
-    pub reply: Option<TrialOutcome<String>>,
+    pub reply: Option<MindAnswer<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,37 +135,33 @@ impl PersonaTrial {
     pub async fn run(&self, stop: &CancellationToken) -> PersonaTrialResult {
         let began = Instant::now();
         let judge = self.judge.judge().until(stop.clone(), LONGEST_ASKING);
-        let calls = self.cases().map(|case| case.judge(&judge));
-        let judgments: Vec<Option<TrialOutcome<Judgment>>> =
+        let calls = self.cases().map(|case| case.judge(&judge, &self.secrets));
+        let judgments: Vec<Option<MindAnswer<Judgment>>> =
             stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await;
         let judging = judge.counts();
         let speaker = self.speaker_within(judging.cost_micros);
-        let left = LONGEST_ASKING.saturating_sub(elapsed_since(began));
-        let speaker = speaker.judge().until(stop.clone(), left);
-        let calls = self.cases().zip(judgments).map(|(case, judgment)| {
-            let secrets = &self.secrets;
-            let speaker = &speaker;
-            async move { case.perform(judgment, speaker, secrets).await }
-        });
-        let mut all: Vec<Performance> =
+        let spent = SignedDuration::try_from(began.elapsed()).unwrap_or(SignedDuration::MAX);
+        let speaker = &speaker.judge().until(stop.clone(), LONGEST_ASKING.saturating_sub(spent));
+        let calls = self.cases().zip(judgments);
+        let calls = calls.map(|(case, judgment)| case.perform(judgment, speaker, &self.secrets));
+        let all: Vec<Performance> =
             stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await;
-        let performances = self.moments.iter().map(|tried| {
-            let rest = all.split_off(tried.prompts.len().min(all.len()));
-            std::mem::replace(&mut all, rest)
-        });
-        let performances = performances.collect();
-        PersonaTrialResult { performances, judging, speaking: speaker.counts() }
+        let mut all = all.into_iter();
+        let performances = self.moments.iter();
+        let performances =
+            performances.map(|tried| all.by_ref().take(tried.prompts.len()).collect());
+        PersonaTrialResult {
+            performances: performances.collect(),
+            judging,
+            speaking: speaker.counts(),
+        }
     }
 
     /// Pairs each moment with each persona.
     fn cases(&self) -> impl Iterator<Item = TrialCase<'_>> {
-        self.moments.iter().flat_map(|tried| {
-            tried.prompts.iter().map(move |prompts| TrialCase {
-                moment: &tried.moment,
-                context: &tried.context,
-                prompts,
-            })
-        })
+        self.moments
+            .iter()
+            .flat_map(|tried| tried.prompts.iter().map(move |prompts| TrialCase { tried, prompts }))
     }
 
     /// Returns the model that replies, limited to the budget that the judge has left.
@@ -196,130 +173,80 @@ impl PersonaTrial {
     }
 }
 
-fn elapsed_since(began: Instant) -> SignedDuration {
-    SignedDuration::try_from(began.elapsed()).unwrap_or(SignedDuration::MAX)
-}
-
 /// One persona at one moment.
 struct TrialCase<'a> {
-    moment: &'a PastMoment,
-    context: &'a Context,
+    tried: &'a TriedMoment,
     prompts: &'a PastPrompts,
 }
 
 impl TrialCase<'_> {
-    async fn judge(self, judge: &ModelJudge) -> Option<TrialOutcome<Judgment>> {
-        if self.is_owed() {
+    async fn judge(
+        self,
+        judge: &ModelJudge,
+        secrets: &SecretScanner,
+    ) -> Option<MindAnswer<Judgment>> {
+        let PastMoment { decision, at, .. } = &self.tried.moment;
+        if decision.is_addressed {
             return None;
         }
-        let PastMoment { decision, at, .. } = self.moment;
-        let (mode, rules) =
-            (self.prompts.mode(self.context, decision), self.prompts.rules(self.context));
-        let context = Arc::new(fitted(self.context.clone(), mode, &rules));
-        let prompt = self.prompts.judge(&context, decision, *at);
-        Some(match judge.answer(&prompt).await {
-            Ok(response) => match parse_judgment(&response.text, &prompt) {
-                Ok(judgment) => TrialOutcome::Known(judgment),
-                Err(_) => TrialOutcome::Unreadable,
-            },
-            Err(_) => TrialOutcome::Unknown,
-        })
+        let prompt = self.prompts.judge(self.tried.context.clone(), decision, *at);
+        Some(ask_judge(judge, &prompt, secrets).await)
     }
 
     async fn perform(
         self,
-        judgment: Option<TrialOutcome<Judgment>>,
+        judgment: Option<MindAnswer<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
     ) -> Performance {
-        let judgment = judgment.map(|told| self.screened(told, secrets));
-        let verdict = match &judgment {
-            Some(TrialOutcome::Known(judgment)) => Some(self.verdict(judgment)),
-            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
-        };
-        let may_speak = matches!(
-            (&judgment, &verdict),
-            (None | Some(TrialOutcome::Unknown), _) | (_, Some(Verdict::Join))
-        );
-        let reply = match may_speak {
-            true => Some(self.reply(&judgment, speaker, secrets).await),
-            false => None,
+        let (context, decision) = (&self.tried.context, &self.tried.moment.decision);
+        let known = judgment.as_ref().and_then(MindAnswer::known);
+        let rules = self.prompts.rules(context);
+        let verdict = known.map(|known| self.prompts.verdict((context, decision), known, &rules));
+        let reply = match (&judgment, &verdict) {
+            (None | Some(MindAnswer::Unknown(_)), _) | (_, Some(Verdict::Join)) => {
+                Some(self.reply(judgment.as_ref(), speaker, secrets).await)
+            }
+            (Some(MindAnswer::Known(_) | MindAnswer::Unreadable(_)), _) => None,
         };
         Performance { judgment, verdict, reply }
     }
 
     async fn reply(
         &self,
-        judgment: &Option<TrialOutcome<Judgment>>,
+        judgment: Option<&MindAnswer<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
-    ) -> TrialOutcome<String> {
+    ) -> MindAnswer<String> {
         // Without a verdict, a reply is only priced, because it is unknown which message it would answer.
-        let intent = match judgment {
-            Some(TrialOutcome::Known(judgment)) => Some(Intent {
-                reason: judgment.reason.clone(),
-                about: judgment.about.clone(),
-                conversation_state: judgment.conversation_state,
-                ..Intent::default()
-            }),
-            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
+        let undecided = match judgment {
+            Some(MindAnswer::Unknown(why)) => Some(MindAnswer::Unknown(why.clone())),
+            Some(MindAnswer::Known(_) | MindAnswer::Unreadable(_)) | None => None,
         };
-        let PastMoment { decision, at, .. } = self.moment;
-        let is_undecided = matches!(judgment, Some(TrialOutcome::Unknown));
-        if is_undecided && !speaker.is_pricing() {
-            return TrialOutcome::Unknown;
+        if let Some(undecided) = undecided.as_ref().filter(|_| !speaker.is_pricing()) {
+            return undecided.clone();
         }
-        let context = Arc::new(Context { intent, ..self.context.clone() });
-        let prompt = self.prompts.reply(&context, decision, *at);
-        match speaker.answer(&prompt).await {
-            Ok(_) if is_undecided => TrialOutcome::Unknown,
-            Ok(response) => TrialOutcome::Known(self.screen(&response.text, secrets)),
-            Err(_) => TrialOutcome::Unknown,
-        }
-    }
-
-    /// Returns the verdict of a judgment where the persona may speak.
-    fn verdict(&self, judgment: &Judgment) -> Verdict {
-        let mode = match self.prompts.mode(self.context, &self.moment.decision) {
-            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
-                Mode::Companion
+        let intent = judgment.and_then(MindAnswer::known).map(|judgment| Intent {
+            reason: judgment.reason.clone(),
+            about: judgment.about.clone(),
+            conversation_state: judgment.conversation_state,
+            ..Intent::default()
+        });
+        let PastMoment { decision, at, .. } = &self.tried.moment;
+        let context = Context { intent, ..self.tried.context.clone() };
+        match speaker.answer(&self.prompts.reply(context, decision, *at)).await {
+            Ok(response) => {
+                undecided.unwrap_or_else(|| MindAnswer::Known(self.screen(&response.text, secrets)))
             }
-            Mode::Facilitator => Mode::Facilitator,
-        };
-        let state = judgment.conversation_state.unwrap_or_default();
-        judgment.verdict(state, mode, &self.prompts.rules(self.context))
-    }
-
-    fn is_owed(&self) -> bool {
-        self.moment.decision.is_addressed
-    }
-
-    fn screened(
-        &self,
-        outcome: TrialOutcome<Judgment>,
-        secrets: &SecretScanner,
-    ) -> TrialOutcome<Judgment> {
-        match outcome {
-            TrialOutcome::Known(judgment) => {
-                let known = KnownUrls::default();
-                let language = self.prompts.language();
-                let reason = outgoing::screen(
-                    &judgment.reason,
-                    &known,
-                    CodeBlocks::LoseUrls,
-                    secrets,
-                    language,
-                );
-                TrialOutcome::Known(Judgment { reason, ..judgment })
-            }
-            outcome @ (TrialOutcome::Unreadable | TrialOutcome::Unknown) => outcome,
+            Err(error) => MindAnswer::Unknown(error.to_string()),
         }
     }
 
     /// Screens a text as for a post, without splitting it.
     fn screen(&self, text: &str, secrets: &SecretScanner) -> String {
-        let mut known = KnownUrls::in_context(self.context);
-        known.add(&self.prompts.system_prompt(self.context));
+        let context = &self.tried.context;
+        let mut known = KnownUrls::in_context(context);
+        known.add(&self.prompts.system_prompt(context));
         let language = self.prompts.language();
         let text = outgoing::screen(text, &known, CodeBlocks::KeepUrls, secrets, language);
         if is_blank(&text) { String::new() } else { text }

@@ -11,13 +11,11 @@ use aizuchi_llm::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_model::chat::{Channel, ConversationId, Visibility};
 use aizuchi_model::context::Context;
 use aizuchi_model::context::state::ConversationState;
-use aizuchi_model::decision::Decision;
+use aizuchi_model::decision::verdict::Verdict;
+use aizuchi_model::decision::{Decision, Judgment};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
-use aizuchi_store::StoreError;
-use aizuchi_store::archive::Archive;
-use aizuchi_store::spoken_language::SpokenLanguage;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -50,7 +48,17 @@ impl PastPrompts {
         })
     }
 
-    pub fn judge(&self, context: &Arc<Context>, decision: &Decision, at: Timestamp) -> Prompt {
+    /// Builds a prompt for a judgment. A facilitator sees only its buffer.
+    pub fn judge(&self, context: Context, decision: &Decision, at: Timestamp) -> Prompt {
+        let context = &Arc::new(match self.mode(&context, decision) {
+            Mode::Facilitator => {
+                let newest = self.rules(&context).facilitation.buffer_size;
+                context.with_newest_messages(newest)
+            }
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                context
+            }
+        });
         let options = PromptOptions {
             judge_options: JudgeOptions {
                 known_state: self.known_state(decision),
@@ -62,7 +70,8 @@ impl PastPrompts {
     }
 
     /// Builds a prompt for a reply. It has no tools, because they would look at the present.
-    pub fn reply(&self, context: &Arc<Context>, decision: &Decision, at: Timestamp) -> Prompt {
+    pub fn reply(&self, context: Context, decision: &Decision, at: Timestamp) -> Prompt {
+        let context = &Arc::new(context);
         let judge_options = JudgeOptions {
             reactions: self.judge_options(context, decision).reactions,
             ..JudgeOptions::default()
@@ -78,8 +87,24 @@ impl PastPrompts {
         self.rulebook.rules_in(&place).clone()
     }
 
+    /// Returns what a judgment leads to where the persona may speak. `rules` are those of the channel.
+    pub fn verdict(
+        &self,
+        (context, decision): (&Context, &Decision),
+        judgment: &Judgment,
+        rules: &ChannelRules,
+    ) -> Verdict {
+        let mode = match self.mode(context, decision) {
+            Mode::Facilitator => Mode::Facilitator,
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                Mode::Companion
+            }
+        };
+        judgment.verdict(judgment.conversation_state.unwrap_or_default(), mode, rules)
+    }
+
     /// Returns the mode in which the decision was made.
-    pub fn mode(&self, context: &Context, decision: &Decision) -> Mode {
+    fn mode(&self, context: &Context, decision: &Decision) -> Mode {
         let evaluation = decision.evaluation.as_ref();
         evaluation.map_or_else(|| self.rules(context).mode, |evaluation| evaluation.mode)
     }
@@ -126,24 +151,6 @@ impl PastPrompts {
             budget: self.config.context.budget(),
             ..PromptOptions::new(at)
         }
-    }
-}
-
-/// Returns the language in which a conversation is judged and answered.
-pub async fn language_of(
-    archive: &dyn Archive,
-    (config, rulebook): (&Config, &Rulebook),
-    conversation: &ConversationId,
-) -> Result<Language, StoreError> {
-    let own = config.language.own();
-    SpokenLanguage { archive, rulebook, own }.of(conversation).await
-}
-
-/// Limits the context of a facilitator to its buffer.
-pub fn fitted(context: Context, mode: Mode, rules: &ChannelRules) -> Context {
-    match mode {
-        Mode::Facilitator => context.with_newest_messages(rules.facilitation.buffer_size),
-        Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => context,
     }
 }
 

@@ -5,34 +5,28 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use aizuchi_agent::agent::judge::parse::parse_judgment;
 use aizuchi_agent::learner::welcome_labels;
-use aizuchi_config::Config;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::context::Context;
-use aizuchi_model::decision::tolerance::{self, Label};
+use aizuchi_model::decision::tolerance::{self, ChannelLabels, Label};
 use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::decision::{Decision, DecisionResult, Judgment};
-use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
-use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
-use aizuchi_model::persona::Language;
-use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_model::rules::ChannelRules;
 use aizuchi_model::standing_order::{
     StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
 };
-use aizuchi_store::archive::Archive;
 use aizuchi_store::query::DecisionQuery;
-use aizuchi_store::{Store, StoreError};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::{MindAnswer, ask_judge};
 use crate::past_moment::PastMoment;
-use crate::replay::judge::model::{CallCounts, ModelJudge};
-use crate::shadow::prompts::{PastPrompts, fitted, language_of};
-use crate::what_if::ShadowModel;
+use crate::replay::judge::model::{CallCounts, ModelJudge, ShadowModel};
+use crate::shadow::moments::{MomentError, MomentSource, TriedMoment};
+use crate::shadow::prompts::PastPrompts;
 
 /// The number of days from which moments are taken.
 pub const DAYS: i64 = 7;
@@ -52,15 +46,6 @@ pub struct TriedStandingOrder {
     pub text: StandingOrderText,
 }
 
-/// The sources from which moments are read.
-pub struct MomentSource<'a> {
-    pub archive: &'a dyn Archive,
-    pub store: &'a dyn Store,
-    pub config: &'a Config,
-    /// The rules in force.
-    pub rulebook: Arc<Rulebook>,
-}
-
 /// A moment at which a judge was asked, and its prompts with and without the order.
 pub struct StandingOrderMoment {
     pub moment: PastMoment,
@@ -68,9 +53,9 @@ pub struct StandingOrderMoment {
     pub spoke: bool,
     with: Prompt,
     without: Prompt,
-    mode: Mode,
+    context: Context,
+    prompts: Arc<PastPrompts>,
     rules: ChannelRules,
-    language: Language,
 }
 
 /// Moments, and the judge that is asked about them.
@@ -100,102 +85,47 @@ pub struct StandingOrderTrialResult {
     pub counts: CallCounts,
 }
 
-/// The judge's answer to a prompt.
-enum JudgeAnswer {
-    Judged(Judgment),
-    Unreadable,
-    Unknown,
-}
-
 impl From<&StandingOrder> for TriedStandingOrder {
     fn from(order: &StandingOrder) -> Self {
         Self { number: Some(order.number), scope: order.scope.clone(), text: order.text.clone() }
     }
 }
 
-impl MomentSource<'_> {
-    /// Reads the newest moments of a channel to which the order would have applied: first those at which the persona
-    /// spoke, then those at which it did not, each newest first. If no prompts can be built, the inner error says why.
-    pub async fn read(
-        &self,
-        channel: &Channel,
-        order: &TriedStandingOrder,
-        now: Timestamp,
-    ) -> Result<anyhow::Result<Vec<StandingOrderMoment>>, StoreError> {
-        let query = DecisionQuery::Since {
-            workspace: channel.workspace.clone(),
-            channel: channel.id.clone(),
-            since: now - SignedDuration::from_hours(24 * DAYS),
-        };
-        let mut decisions = self.archive.decisions(query).await?;
-        decisions.retain(|decision| order.scope.includes(&decision.conversation));
-        decisions.sort_by_key(|decision| Reverse(decision.id));
-        let (mut moments, mut loaded) = (Vec::new(), Vec::new());
-        let labels = self.labels(channel, now).await?;
-        let mut left = [MOST_OF_EACH; 2];
-        for decision in decisions {
-            let Some(spoke) = spoke_unasked(&decision) else { continue };
-            let left = &mut left[usize::from(spoke)];
-            if *left == 0 {
-                continue;
-            }
-            let Some((moment, context)) = self.context(channel, decision).await? else { continue };
-            let conversation = &moment.decision.conversation;
-            let language =
-                language_of(self.archive, (self.config, &*self.rulebook), conversation).await?;
-            let prompts = match self.prompts(language, &mut loaded) {
-                Ok(prompts) => prompts,
-                Err(error) => return Ok(Err(error)),
-            };
-            moments.push(StandingOrderMoment::new(
-                (moment, spoke),
-                context,
-                order,
-                (&*prompts, &labels[..]),
-            ));
-            *left -= 1;
+/// Reads the newest moments of a channel to which the order would have applied: first those at which the persona spoke,
+/// then those at which it did not, each newest first.
+pub async fn read_moments(
+    source: &mut MomentSource<'_>,
+    channel: &Channel,
+    order: &TriedStandingOrder,
+    now: Timestamp,
+) -> Result<Vec<StandingOrderMoment>, MomentError> {
+    let query = DecisionQuery::Since {
+        workspace: channel.workspace.clone(),
+        channel: channel.id.clone(),
+        since: now - SignedDuration::from_hours(24 * DAYS),
+    };
+    let mut decisions = source.archive().decisions(query).await?;
+    decisions.retain(|decision| order.scope.includes(&decision.conversation));
+    decisions.sort_by_key(|decision| Reverse(decision.id));
+    let mut labels = match source.rulebook.has_tolerance() {
+        true => welcome_labels(source.archive(), &channel.workspace, now).await?,
+        false => ChannelLabels::default(),
+    };
+    let labels = labels.remove(&channel.id).unwrap_or_default();
+    let (mut moments, mut left) = (Vec::new(), [MOST_OF_EACH; 2]);
+    for decision in decisions {
+        let Some(spoke) = spoke_unasked(&decision) else { continue };
+        let left = &mut left[usize::from(spoke)];
+        if *left == 0 {
+            continue;
         }
-        // The time may not suffice for all moments, and an order is given about posts that were unasked.
-        moments.sort_by_key(|moment| !moment.spoke);
-        Ok(Ok(moments))
+        let Some(tried) = source.read(channel, decision).await? else { continue };
+        moments.push(StandingOrderMoment::new(tried, spoke, order, &labels));
+        *left -= 1;
     }
-
-    /// Returns the welcome labels of the channel, if a rule uses them.
-    async fn labels(&self, channel: &Channel, now: Timestamp) -> Result<Vec<Label>, StoreError> {
-        if !self.rulebook.has_tolerance() {
-            return Ok(Vec::new());
-        }
-        let mut labels = welcome_labels(self.archive, &channel.workspace, now).await?;
-        Ok(labels.remove(&channel.id).unwrap_or_default())
-    }
-
-    /// Reads the moment and the context of a decision. `None` if the messages of the decision are gone.
-    async fn context(
-        &self,
-        channel: &Channel,
-        decision: Decision,
-    ) -> Result<Option<(PastMoment, Context)>, StoreError> {
-        let window = self.config.limits().channel_messages;
-        let moment = PastMoment::read(self.archive, self.store, decision, window).await?;
-        let Some(moment) = moment.filter(|moment| moment.covered().next().is_some()) else {
-            return Ok(None);
-        };
-        let context = moment.context(self.archive, channel).await?;
-        Ok(Some((moment, context)))
-    }
-
-    fn prompts(
-        &self,
-        language: Language,
-        loaded: &mut Vec<(Language, Arc<PastPrompts>)>,
-    ) -> anyhow::Result<Arc<PastPrompts>> {
-        if let Some((_, prompts)) = loaded.iter().find(|(known, _)| *known == language) {
-            return Ok(prompts.clone());
-        }
-        let prompts = Arc::new(PastPrompts::new(self.config, self.rulebook.clone(), language)?);
-        loaded.push((language, prompts.clone()));
-        Ok(prompts)
-    }
+    // The time may not suffice for all moments, and an order is given about posts that were unasked.
+    moments.sort_by_key(|moment| !moment.spoke);
+    Ok(moments)
 }
 
 /// Whether the persona spoke after a judge's verdict, or was silent because of one. `None` for any other decision.
@@ -214,85 +144,53 @@ fn spoke_unasked(decision: &Decision) -> Option<bool> {
 }
 
 impl StandingOrderMoment {
-    fn new(
-        (moment, spoke): (PastMoment, bool),
-        context: Context,
-        order: &TriedStandingOrder,
-        (prompts, labels): (&PastPrompts, &[Label]),
-    ) -> Self {
+    fn new(tried: TriedMoment, spoke: bool, order: &TriedStandingOrder, labels: &[Label]) -> Self {
+        let TriedMoment { moment, context, mut prompts } = tried;
+        let prompts = prompts.swap_remove(0);
         let PastMoment { decision, at, .. } = &moment;
-        let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
-        let context = fitted(context, mode, &rules);
-        let min_confidence = match rules.tolerance {
-            Some(share) => tolerance::threshold(labels, rules.min_confidence, share),
-            None => rules.min_confidence,
-        };
-        let tried = Arc::new(with_order(context.clone(), order, *at));
+        let mut rules = prompts.rules(&context);
+        if let Some(share) = rules.tolerance {
+            rules.min_confidence = tolerance::threshold(labels, rules.min_confidence, share);
+        }
+        let with = with_order(context.clone(), order, *at);
         Self {
-            with: prompts.judge(&tried, decision, *at),
-            without: prompts.judge(&Arc::new(context), decision, *at),
-            mode: match mode {
-                Mode::Facilitator => Mode::Facilitator,
-                // The comparison is about whether the persona would speak where it may.
-                Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
-                    Mode::Companion
-                }
-            },
-            rules: ChannelRules { min_confidence, ..rules },
-            language: prompts.language(),
+            with: prompts.judge(with, decision, *at),
+            without: prompts.judge(context.clone(), decision, *at),
+            context,
+            prompts,
+            rules,
             spoke,
             moment,
         }
     }
 
     async fn try_on(&self, judge: &ModelJudge, secrets: &SecretScanner) -> MomentEffect {
-        let judgment = match answer(judge, &self.with).await {
-            JudgeAnswer::Judged(judgment) => judgment,
-            JudgeAnswer::Unreadable => return MomentEffect::Unclear,
-            JudgeAnswer::Unknown if judge.is_pricing() => {
-                // Whether this call is made depends on the answer, so the estimate includes it as a maximum.
-                answer(judge, &self.without).await;
+        let judgment = match ask_judge(judge, &self.with, secrets).await {
+            MindAnswer::Known(judgment) => judgment,
+            MindAnswer::Unreadable(_) => return MomentEffect::Unclear,
+            MindAnswer::Unknown(_) => {
+                // Whether the other call is made depends on the answer, so the estimate includes it as a maximum.
+                if judge.is_pricing() {
+                    ask_judge(judge, &self.without, secrets).await;
+                }
                 return MomentEffect::Unknown;
             }
-            JudgeAnswer::Unknown => return MomentEffect::Unknown,
         };
         if self.would_speak(&judgment) == self.spoke {
             return MomentEffect::Unchanged;
         }
-        match answer(judge, &self.without).await {
-            JudgeAnswer::Judged(usual) if self.would_speak(&usual) == self.spoke => {
-                MomentEffect::Changed(self.screened(judgment, secrets))
+        match ask_judge(judge, &self.without, secrets).await {
+            MindAnswer::Known(usual) if self.would_speak(&usual) == self.spoke => {
+                MomentEffect::Changed(judgment)
             }
-            JudgeAnswer::Judged(_) | JudgeAnswer::Unreadable => MomentEffect::Unclear,
-            JudgeAnswer::Unknown => MomentEffect::Unknown,
+            MindAnswer::Known(_) | MindAnswer::Unreadable(_) => MomentEffect::Unclear,
+            MindAnswer::Unknown(_) => MomentEffect::Unknown,
         }
     }
 
     fn would_speak(&self, judgment: &Judgment) -> bool {
-        let state = judgment.conversation_state.unwrap_or_default();
-        judgment.verdict(state, self.mode, &self.rules) == Verdict::Join
-    }
-
-    fn screened(&self, judgment: Judgment, secrets: &SecretScanner) -> Judgment {
-        let known = KnownUrls::default();
-        let screened = outgoing::screen(
-            &judgment.reason,
-            &known,
-            CodeBlocks::LoseUrls,
-            secrets,
-            self.language,
-        );
-        Judgment { reason: screened, ..judgment }
-    }
-}
-
-async fn answer(judge: &ModelJudge, prompt: &Prompt) -> JudgeAnswer {
-    match judge.answer(prompt).await {
-        Ok(response) => match parse_judgment(&response.text, prompt) {
-            Ok(judgment) => JudgeAnswer::Judged(judgment),
-            Err(_) => JudgeAnswer::Unreadable,
-        },
-        Err(_) => JudgeAnswer::Unknown,
+        let moment = (&self.context, &self.moment.decision);
+        self.prompts.verdict(moment, judgment, &self.rules) == Verdict::Join
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use aizuchi_import::history::RecordedChannel;
+use aizuchi_import::rows::{IdHash, MessageRow};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::replay::history::RecordedChannel;
 use crate::replay::record::{PostRecord, Record};
-use crate::replay::rows::{IdHash, MessageRow};
 use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questions, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
@@ -83,7 +83,7 @@ pub fn day_of(at: Timestamp) -> UtcDay {
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let rows = &channel.rows;
     let questions = unanswered_questions(channel);
-    let posts = by_thread(&record.all_posts, |post| post.thread);
+    let posts = by_thread(&record.posts, |post| post.thread);
     for call in record.calls.iter() {
         on_day(days, call.at).calls += 1;
     }

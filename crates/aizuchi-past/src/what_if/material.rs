@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aizuchi_import::history::{RecordedChannel, RecordedMessage};
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
@@ -10,8 +11,6 @@ use aizuchi_store::archive::Archive;
 use aizuchi_store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
-
-use crate::replay::history::{RecordedChannel, RecordedMessage};
 
 /// Enough for a busy channel's week, and replayed within seconds.
 pub const MAX_MESSAGES: usize = 4000;

@@ -94,8 +94,7 @@ impl TriedSettings {
             ..own
         };
         config.channels.insert(ChannelKey(channel.id.to_string()), kept);
-        let mut present =
-            Policy { name: "present".to_owned(), config, with_default_limits_of: Vec::new() };
+        let mut present = Policy { name: "present".to_owned(), config };
         present.add_judgment_prompt();
         let policy = Policy { name: "tried".to_owned(), ..present.clone() };
         let by_id = || ChannelKey(channel.id.to_string());

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::desk::Actor;
+use aizuchi_actions::question::{Choice, QuestionSubject};
+use aizuchi_actions::refusal::ActionError;
 use aizuchi_model::chat::{UserId, WorkspaceId};
-use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
+use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
 use aizuchi_model::persona::Language;
 use aizuchi_model::split::{split, utf16_length};
 use aizuchi_model::texts;
-use aizuchi_store::StoreError;
-use tracing::warn;
+use aizuchi_store::refusal_reason::RefusalReason;
 
 use crate::keeper::{ClickAnswer, Keepers};
 use crate::local::parse_text;
@@ -44,13 +46,13 @@ pub struct FilledForm {
 
 impl Keepers {
     /// Returns the form to edit a proposal's text in, while it is open.
-    pub(super) async fn edit_form(&self, proposal: &Proposal) -> Result<ClickAnswer, StoreError> {
+    pub(super) async fn edit_form(&self, proposal: &Proposal) -> Result<ClickAnswer, ActionError> {
         let conversation = &proposal.conversation;
         let language = self.language_in(&conversation.workspace, &conversation.channel).await?;
         let draft = match (proposal.state, &proposal.text) {
             (ProposalState::Open, Some(draft)) => draft.clone(),
             (ProposalState::Open | ProposalState::Lapsed, _) => {
-                return Ok(ClickAnswer::Tell(texts::keeper::too_late(language)));
+                return Err(RefusalReason::ProposalLapsed.into());
             }
             (
                 ProposalState::Approved
@@ -58,7 +60,7 @@ impl Keepers {
                 | ProposalState::Declined
                 | ProposalState::Never,
                 _,
-            ) => return Ok(ClickAnswer::Tell(texts::keeper::already_decided(language))),
+            ) => return Err(RefusalReason::ProposalDecided.into()),
         };
         if utf16_length(&draft) > self.lengths.form {
             return Ok(ClickAnswer::Tell(texts::keeper::too_long(language)));
@@ -79,30 +81,30 @@ impl Keepers {
     /// Posts the submitted text in place of the proposed one. The user's permission is checked again, and a repeated
     /// submission posts only once. Returns what to tell the user, unless the question will.
     pub async fn submit(&self, form: FilledForm) -> Option<&'static str> {
-        let (workspace, proposal) = (form.workspace.clone(), form.proposal);
-        match self.try_submit(form).await {
+        let subject = QuestionSubject::Proposal(form.proposal);
+        match self.try_submit(&form, subject).await {
             Ok(told) => told,
-            Err(error) => {
-                let platform = workspace.platform();
-                warn!(platform, %workspace, %proposal, %error, "the words of a keeper could not be stored");
-                Some(texts::commands::failed(self.language))
-            }
+            Err(error) => Some(self.told(&form.workspace, subject, error).await),
         }
     }
 
-    async fn try_submit(&self, form: FilledForm) -> Result<Option<&'static str>, StoreError> {
-        let found = match self.kept_by(&form.workspace, form.proposal, &form.user).await? {
-            Ok(found) => found,
-            Err(told) => return Ok(Some(told)),
-        };
-        let language = self.language_in(&form.workspace, &found.conversation.channel).await?;
+    async fn try_submit(
+        &self,
+        form: &FilledForm,
+        subject: QuestionSubject,
+    ) -> Result<Option<&'static str>, ActionError> {
+        let question = self.desk().question(Some(&form.workspace), subject).await?;
+        let (workspace, channel) = question.place();
+        self.desk().require_decider(Actor::User(&form.user), (workspace, channel)).await?;
+        let language = self.language_in(workspace, channel).await?;
         if utf16_length(&form.text) > self.lengths.form {
             return Ok(Some(texts::keeper::too_long(language)));
         }
         let Ok(text) = parse_text(&form.text) else {
             return Ok(Some(texts::keeper::no_text(language)));
         };
-        let choice = ProposalChoice::Edit(split(&text, self.lengths.post));
-        self.decide(&found, &form.user, choice).await
+        let posts = split(&text, self.lengths.post);
+        self.decide(&question, &form.user, (Choice::Edit, posts)).await?;
+        Ok(None)
     }
 }

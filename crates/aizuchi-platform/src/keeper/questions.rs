@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::Entry;
 
+use aizuchi_actions::question::StoredQuestion;
 use aizuchi_model::chat::{Cursor, UserId, WorkspaceId};
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
@@ -11,7 +12,7 @@ use serde_json::json;
 use tracing::{info, warn};
 
 use crate::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
-use crate::keeper::request::{KeeperRequest, KeeperRequestKind};
+use crate::keeper::request::KeeperRequestKind;
 use crate::keeper::{KeeperChat, Keepers, QuestionRecords};
 
 /// The known state of a question that may have been asked.
@@ -67,7 +68,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[KeeperRequest],
+        requests: &[StoredQuestion],
     ) -> Result<QuestionAttempt, StoreError> {
         let mut attempt = QuestionAttempt::Done;
         let sent: Vec<AskedQuestion> =
@@ -78,7 +79,7 @@ impl Keepers {
                 SentQuestion::Unknown => continue,
                 SentQuestion::Known(found) => record.put(found),
                 SentQuestion::NotAsked => {
-                    let request = requests.iter().find(|request| request.id == id);
+                    let request = find_in(requests, id);
                     let keeper = request.and_then(|request| self.keeper_of(workspace, request));
                     if let (Some(request), Some(keeper)) = (request, keeper) {
                         if attempt == QuestionAttempt::Done {
@@ -136,7 +137,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[KeeperRequest],
+        requests: &[StoredQuestion],
     ) -> Result<(), StoreError> {
         let before = record.clone();
         record.asked.clear();
@@ -146,9 +147,9 @@ impl Keepers {
                 continue;
             }
             let language = self.language_in(workspace, &asked.about).await?;
-            let request = requests.iter().find(|request| request.id == asked.id);
+            let request = find_in(requests, asked.id);
             let gone = kind.gone(language);
-            let (state, what) = request.map_or(gone, |request| (request.state, request.what));
+            let (state, what) = request.map_or(gone, |request| request.state(language));
             if let (Some(place), true) = (&asked.place, *state != *asked.told) {
                 let about = self.place_name(workspace, &asked.about);
                 let text = texts::keeper::decided(language, &about, what);
@@ -164,7 +165,7 @@ impl Keepers {
                     }
                 }
             }
-            if request.is_some_and(|request| request.may_change) {
+            if request.is_some_and(|request| request.may_change(self.inbox.clock.now())) {
                 record.asked.push(AskedQuestion { told: state.to_owned(), ..asked.clone() });
             }
         }
@@ -181,10 +182,10 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[KeeperRequest],
+        requests: &[StoredQuestion],
     ) -> Result<QuestionAttempt, StoreError> {
         for asked in record.asked.clone() {
-            let request = requests.iter().find(|request| request.id == asked.id);
+            let request = find_in(requests, asked.id);
             let Some(request) = request.filter(|_| asked.sending.is_none()) else { continue };
             let (Some(before), Some(keeper)) = (&asked.keeper, self.keeper_of(workspace, request))
             else {
@@ -221,10 +222,10 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        requests: &[KeeperRequest],
+        requests: &[StoredQuestion],
     ) -> Result<(), StoreError> {
-        let is_new = |request: &&KeeperRequest| request.is_new(kind, record);
-        let new: Vec<&KeeperRequest> = requests.iter().filter(is_new).collect();
+        let is_new = |request: &&StoredQuestion| kind.is_new(request.subject().number(), record);
+        let new: Vec<&StoredQuestion> = requests.iter().filter(is_new).collect();
         for request in new {
             if let Some(keeper) = self.keeper_of(workspace, request) {
                 let asking = (request, &keeper);
@@ -235,15 +236,15 @@ impl Keepers {
                 }
             }
             // Its channel has no keeper, or it can no longer be decided.
-            record.newest = record.newest.max(request.id);
+            record.newest = record.newest.max(request.subject().number());
         }
         Ok(())
     }
 
     /// Returns the keeper to ask about a request that can be decided.
-    fn keeper_of(&self, workspace: &WorkspaceId, request: &KeeperRequest) -> Option<UserId> {
-        request.open.as_ref()?;
-        self.inbox.channel_cache.keeper(workspace, &request.about)
+    fn keeper_of(&self, workspace: &WorkspaceId, request: &StoredQuestion) -> Option<UserId> {
+        let keeper = self.inbox.channel_cache.keeper(workspace, request.place().1);
+        keeper.filter(|_| request.is_open())
     }
 
     /// Asks a keeper. Before that, the question is recorded as possibly sent, and afterwards with the outcome.
@@ -252,18 +253,17 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         record: &mut QuestionRecord,
-        (request, keeper): (&KeeperRequest, &UserId),
+        (request, keeper): (&StoredQuestion, &UserId),
     ) -> Result<QuestionAttempt, StoreError> {
-        let Some(open) = &request.open else { return Ok(QuestionAttempt::Done) };
-        let (clock, about) = (&self.inbox.clock, &request.about);
-        let question = self.question(workspace, open).await?;
+        let (clock, about) = (&self.inbox.clock, request.place().1);
+        let question = self.question(request).await?;
         let sending = |since| Some(SendingQuestion { keeper: keeper.clone(), since });
         let mut asked = AskedQuestion {
-            id: request.id,
+            id: request.subject().number(),
             about: about.clone(),
             keeper: Some(keeper.clone()),
             place: None,
-            told: request.state.to_owned(),
+            told: request.state(self.language).0.to_owned(),
             sending: sending(Some(clock.now())),
         };
         record.put(asked.clone());
@@ -317,4 +317,8 @@ impl Keepers {
         let cursor = Cursor { workspace, stream, value };
         self.cursors.put_cursor(cursor).await
     }
+}
+
+fn find_in(requests: &[StoredQuestion], id: i64) -> Option<&StoredQuestion> {
+    requests.iter().find(|request| request.subject().number() == id)
 }

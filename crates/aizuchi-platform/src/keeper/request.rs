@@ -1,22 +1,20 @@
 //! The requests that a keeper may be asked about: proposed posts, calls of tools that may write, and whether the persona
-//! may post without approval. Defines their states and their questions.
+//! may post without approval.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
+use aizuchi_actions::question::{QuestionSubject, StoredQuestion};
+use aizuchi_model::chat::{ConversationId, WorkspaceId, to_single_line};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
-use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_model::decision::proposal::{ProposalId, ProposalState};
 use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
 use aizuchi_model::persona::Language;
-use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_store::StoreError;
-use jiff::Timestamp;
 
 use crate::keeper::record::{AskedQuestion, QuestionRecord};
-use crate::keeper::{KeeperButton, KeeperQuestion, Keepers, QuestionSubject};
+use crate::keeper::{KeeperQuestion, Keepers};
 
 /// The maximum length of a draft that is shown, in characters.
 const MAX_SHOWN: usize = 1_200;
@@ -32,26 +30,6 @@ pub enum KeeperRequestKind {
     Calls,
     /// Offers to post without approval.
     Trust,
-}
-
-/// A request and its current state.
-pub struct KeeperRequest {
-    pub id: i64,
-    /// The channel that it is about.
-    pub about: ChannelId,
-    pub state: &'static str,
-    /// The state in words.
-    pub what: &'static str,
-    /// Set while it can be decided.
-    pub open: Option<OpenRequest>,
-    /// Whether its state may change.
-    pub may_change: bool,
-}
-
-pub enum OpenRequest {
-    Proposal(Proposal, Arc<str>),
-    Call(Consent, Arc<str>),
-    Trust(TrustOffer),
 }
 
 impl KeeperRequestKind {
@@ -76,6 +54,17 @@ impl KeeperRequestKind {
         }
     }
 
+    /// Whether no keeper has been asked the question of this number.
+    pub(super) fn is_new(self, id: i64, record: &QuestionRecord) -> bool {
+        match self {
+            KeeperRequestKind::Proposals => id > record.newest,
+            // A question with a lower number may be opened later, when the post that announces it is made.
+            KeeperRequestKind::Calls | KeeperRequestKind::Trust => {
+                !record.asked.iter().any(|asked| asked.id == id)
+            }
+        }
+    }
+
     /// Returns the state of a request that is no longer recorded, also in words.
     pub fn gone(self, language: Language) -> (&'static str, &'static str) {
         match self {
@@ -95,192 +84,81 @@ impl KeeperRequestKind {
     }
 }
 
-impl KeeperRequest {
-    /// Whether the keeper has not been asked about it.
-    pub(super) fn is_new(&self, kind: KeeperRequestKind, record: &QuestionRecord) -> bool {
-        match kind {
-            KeeperRequestKind::Proposals => self.id > record.newest,
-            // A request with a lower number may be opened later, when the post that announces it is made.
-            KeeperRequestKind::Calls | KeeperRequestKind::Trust => {
-                !record.asked.iter().any(|asked| asked.id == self.id)
-            }
-        }
-    }
-
-    fn of_proposal(proposal: Proposal, language: Language, now: Timestamp) -> Self {
-        let state = proposal.state;
-        Self {
-            id: proposal.id.0,
-            about: proposal.conversation.channel.clone(),
-            state: state.name(),
-            what: texts::console::proposal_state(language, state),
-            // An approved proposal may lapse before it is posted.
-            may_change: state == ProposalState::Open
-                || (state.is_approved() && now < proposal.expires),
-            open: proposal.text.clone().map(|draft| OpenRequest::Proposal(proposal, draft)),
-        }
-    }
-
-    fn of_call(consent: Consent, language: Language) -> Self {
-        let state = consent.state;
-        let shown = consent.arguments.clone().filter(|_| state == ConsentState::Open);
-        Self {
-            id: consent.id.0,
-            about: consent.conversation.channel.clone(),
-            state: state.name(),
-            what: texts::consents::state(language, state),
-            may_change: !state.is_final(),
-            open: shown.map(|shown| OpenRequest::Call(consent, shown)),
-        }
-    }
-
-    /// Returns the request of an offer. An offer is only valid in `propose` mode.
-    fn of_trust(offer: TrustOffer, mode: Mode, language: Language) -> Self {
-        let state = match offer.state {
-            TrustState::Open if mode != Mode::Propose => TrustState::Withdrawn,
-            state => state,
-        };
-        let is_open = state == TrustState::Open;
-        Self {
-            id: offer.id.0,
-            about: offer.channel.clone(),
-            state: state.name(),
-            what: texts::trust::state(language, state),
-            may_change: is_open,
-            open: is_open.then_some(OpenRequest::Trust(offer)),
-        }
-    }
-}
-
 impl Keepers {
-    /// Returns the requests of a kind that may have to be asked about, and those that were, oldest first.
+    /// Returns the questions of a kind that can be decided and those that a keeper was asked, however many came later,
+    /// oldest first.
     pub(super) async fn requests(
         &self,
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         asked: &[AskedQuestion],
-    ) -> Result<Vec<KeeperRequest>, StoreError> {
-        let now = self.inbox.clock.now();
-        let mut requests = Vec::new();
-        match kind {
+    ) -> Result<Vec<StoredQuestion>, StoreError> {
+        let desk = self.desk();
+        let mut found: Vec<StoredQuestion> = match kind {
             KeeperRequestKind::Proposals => {
-                for it in self.proposals(workspace, asked, now).await? {
-                    let language = self.language_in(workspace, &it.conversation.channel).await?;
-                    requests.push(KeeperRequest::of_proposal(it, language, now));
-                }
+                let open = self.archive.open_proposals(desk.now).await?.into_iter();
+                open.map(StoredQuestion::Proposal).collect()
             }
+            // No keeper is asked about a call whose announcement is not posted.
             KeeperRequestKind::Calls => {
-                for it in self.calls(workspace, asked, now).await? {
-                    let language = self.language_in(workspace, &it.conversation.channel).await?;
-                    requests.push(KeeperRequest::of_call(it, language));
-                }
+                let unsettled = self.archive.unsettled_consents().await?.into_iter();
+                let unsettled = unsettled.map(|it| it.at(desk.now));
+                let open = unsettled.filter(|it| it.state == ConsentState::Open);
+                open.map(StoredQuestion::Call).collect()
             }
             KeeperRequestKind::Trust => {
-                for it in self.archive.trust_offers(workspace).await? {
-                    let mode = self.inbox.channel_cache.mode(workspace, &it.channel);
-                    let language = self.language_in(workspace, &it.channel).await?;
-                    requests.push(KeeperRequest::of_trust(it, mode, language));
-                }
+                let offers = desk.trust_offers(workspace).await?.into_iter();
+                offers.map(StoredQuestion::Trust).collect()
+            }
+        };
+        found.retain(|question| question.place().0 == workspace);
+        for AskedQuestion { id, .. } in asked {
+            if found.iter().all(|question| question.subject().number() != *id) {
+                found.extend(desk.find_question(Some(workspace), kind.subject(*id)).await?);
             }
         }
-        Ok(requests)
+        found.sort_by_key(|question| question.subject().number());
+        Ok(found)
     }
 
-    /// Returns the proposals that can be decided and those that were asked about, however many came later.
-    async fn proposals(
-        &self,
-        workspace: &WorkspaceId,
-        asked: &[AskedQuestion],
-        now: Timestamp,
-    ) -> Result<Vec<Proposal>, StoreError> {
-        let mut proposals = self.archive.open_proposals(now).await?;
-        proposals.retain(|it| it.conversation.workspace == *workspace);
-        for question in asked {
-            if proposals.iter().all(|it| it.id.0 != question.id) {
-                proposals.extend(self.proposal(workspace, ProposalId(question.id)).await?);
-            }
-        }
-        proposals.sort_by_key(|it| it.id);
-        Ok(proposals)
-    }
-
-    /// Returns the calls that can be decided and those that were asked about, however many came later.
-    async fn calls(
-        &self,
-        workspace: &WorkspaceId,
-        asked: &[AskedQuestion],
-        now: Timestamp,
-    ) -> Result<Vec<Consent>, StoreError> {
-        let unsettled = self.archive.unsettled_consents().await?.into_iter();
-        let here = unsettled.filter(|it| it.conversation.workspace == *workspace);
-        let mut calls: Vec<Consent> = here.map(|it| it.at(now)).collect();
-        // No keeper is asked about a call whose announcement is not posted.
-        calls.retain(|it| it.state == ConsentState::Open);
-        for question in asked {
-            if calls.iter().all(|it| it.id.0 != question.id) {
-                let id = ConsentId(question.id);
-                calls.extend(self.archive.consent(Some(workspace), id, now).await?);
-            }
-        }
-        calls.sort_by_key(|it| it.id);
-        Ok(calls)
-    }
-
+    /// Returns what a keeper is asked.
     pub(super) async fn question(
         &self,
-        workspace: &WorkspaceId,
-        open: &OpenRequest,
+        question: &StoredQuestion,
     ) -> Result<KeeperQuestion, StoreError> {
-        match open {
-            OpenRequest::Proposal(proposal, draft) => {
-                self.proposal_question(workspace, proposal, draft).await
-            }
-            OpenRequest::Call(consent, shown) => {
-                self.call_question(workspace, consent, shown).await
-            }
-            OpenRequest::Trust(offer) => self.trust_question(offer).await,
-        }
-    }
-
-    async fn proposal_question(
-        &self,
-        workspace: &WorkspaceId,
-        proposal: &Proposal,
-        draft: &str,
-    ) -> Result<KeeperQuestion, StoreError> {
-        let language = self.language_in(workspace, &proposal.conversation.channel).await?;
-        let (shown, is_cut) = shorten_draft(draft);
-        let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
-        let notes = [
-            why.map(|why| texts::keeper::why(language, &why)),
-            is_cut.then(|| texts::keeper::cut(language).to_owned()),
-        ];
-        let notes: Vec<String> = notes.into_iter().flatten().collect();
-        let place = self.place_name(workspace, &proposal.conversation.channel);
-        let buttons =
-            [KeeperButton::Say, KeeperButton::Edit, KeeperButton::NotNow, KeeperButton::Never];
-        Ok(KeeperQuestion {
-            workspace: workspace.clone(),
-            subject: QuestionSubject::Proposal(proposal.id),
-            heading: texts::keeper::would_say(language, &place),
-            draft: shown,
-            note: notes.join("\n"),
-            buttons: buttons.map(|button| (button, button.label(language))).into(),
-        })
-    }
-
-    async fn trust_question(&self, offer: &TrustOffer) -> Result<KeeperQuestion, StoreError> {
-        let TrustOffer { workspace, channel, trusted, .. } = offer;
+        let (workspace, channel) = question.place();
         let language = self.language_in(workspace, channel).await?;
-        let (least, place) = (trusted.least.share(), self.place_name(workspace, channel));
-        let buttons = [KeeperButton::ByItself, KeeperButton::NotYet];
-        Ok(KeeperQuestion {
-            workspace: workspace.clone(),
-            subject: QuestionSubject::Trust(offer.id),
-            heading: texts::trust::offer(language, least, trusted.percent(), &place),
-            draft: texts::trust::means(language, least),
-            note: texts::trust::rests_on(language, offer.clicks),
-            buttons: buttons.map(|button| (button, button.label(language))).into(),
-        })
+        let place = self.place_name(workspace, channel);
+        let (heading, draft, note) = match question {
+            StoredQuestion::Proposal(proposal) => {
+                let (shown, is_cut) = shorten_draft(proposal.text.as_deref().unwrap_or_default());
+                let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
+                let notes = [
+                    why.map(|why| texts::keeper::why(language, &why)),
+                    is_cut.then(|| texts::keeper::cut(language).to_owned()),
+                ];
+                let notes: Vec<String> = notes.into_iter().flatten().collect();
+                (texts::keeper::would_say(language, &place), shown, notes.join("\n"))
+            }
+            // The arguments are shown in full, since consent covers nothing else. They cannot end the code block that
+            // contains them.
+            StoredQuestion::Call(consent) => (
+                texts::consents::wants(language, &place, consent.server(), consent.own_name()),
+                format!("```\n{}\n```", consent.arguments.as_deref().unwrap_or_default()),
+                self.call_note(consent, language).await?,
+            ),
+            StoredQuestion::Trust(TrustOffer { trusted, clicks, .. }) => {
+                let least = trusted.least.share();
+                (
+                    texts::trust::offer(language, least, trusted.percent(), &place),
+                    texts::trust::means(language, least),
+                    texts::trust::rests_on(language, *clicks),
+                )
+            }
+        };
+        let subject = question.subject();
+        let buttons = subject.choices().iter().map(|choice| (*choice, choice.label(language)));
+        let buttons = buttons.collect();
+        Ok(KeeperQuestion { workspace: workspace.clone(), subject, heading, draft, note, buttons })
     }
 
     /// Returns the names of all users for whom a call would be made, without duplicates.
@@ -297,16 +175,8 @@ impl Keepers {
         Ok(names)
     }
 
-    /// Returns the question about a call. The arguments are shown in full, since consent covers nothing else. They
-    /// cannot end the code block that contains them.
-    async fn call_question(
-        &self,
-        workspace: &WorkspaceId,
-        consent: &Consent,
-        shown: &str,
-    ) -> Result<KeeperQuestion, StoreError> {
-        let ConversationId { channel, .. } = &consent.conversation;
-        let language = self.language_in(workspace, channel).await?;
+    /// Says for whom a call would be made, and how long it can be allowed.
+    async fn call_note(&self, consent: &Consent, language: Language) -> Result<String, StoreError> {
         let askers = self.asker_names(consent).await?;
         let separator = texts::ledger::list_separator(language);
         let asked_by = || texts::consents::asked_by(language, &askers.join(separator));
@@ -316,17 +186,7 @@ impl Keepers {
             Some(texts::consents::minutes_left(language, left.as_mins().max(1))),
             Some(texts::consents::exactly_this(language).to_owned()),
         ];
-        let notes: Vec<String> = notes.into_iter().flatten().collect();
-        let place = self.place_name(workspace, channel);
-        let buttons = [KeeperButton::AllowOnce, KeeperButton::Refuse];
-        Ok(KeeperQuestion {
-            workspace: workspace.clone(),
-            subject: QuestionSubject::Call(consent.id),
-            heading: texts::consents::wants(language, &place, consent.server(), consent.own_name()),
-            draft: format!("```\n{shown}\n```"),
-            note: notes.join("\n"),
-            buttons: buttons.map(|button| (button, button.label(language))).into(),
-        })
+        Ok(notes.into_iter().flatten().collect::<Vec<String>>().join("\n"))
     }
 }
 

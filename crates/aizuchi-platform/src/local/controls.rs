@@ -28,13 +28,6 @@ pub struct ChannelControls {
     pub muted_until: Option<Timestamp>,
 }
 
-/// A user's choice of whether the persona hears them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConsentChange {
-    OptOut,
-    OptIn,
-}
-
 impl LocalRoom {
     /// Returns the channels by name with their current state.
     pub async fn controls(&self) -> Result<RoomControls, StoreError> {
@@ -64,9 +57,9 @@ impl LocalRoom {
         self.inbox.channel_cache.rulebook()
     }
 
-    /// Applies an order of a user, and has open pages show it. The journal records `by`.
-    pub async fn apply_order(&self, order: Order, by: Arc<str>) -> Result<(), StoreError> {
-        self.inbox.apply_order(order.signed(by)).await?;
+    /// Applies an order of a user, and has open pages show it.
+    pub async fn apply_order(&self, order: Order) -> Result<(), StoreError> {
+        self.inbox.apply_order(order).await?;
         self.changes.send_modify(|changes| *changes += 1);
         Ok(())
     }

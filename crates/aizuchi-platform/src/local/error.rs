@@ -1,88 +1,55 @@
 //! Why the local room refuses a request, with texts for the user.
 
-use aizuchi_model::persona::Language;
-use aizuchi_model::texts;
+use aizuchi_model::refusal::RefusalKind;
+use aizuchi_model::texts::platform as texts;
 use aizuchi_store::StoreError;
 
 use crate::local::limits::{
     MAX_EMOJI_LENGTH, MAX_FILES, MAX_MESSAGE_LENGTH, MAX_MUTE_MINUTES, MAX_NAME_LENGTH,
 };
 
-/// Why a request was refused.
-#[derive(Debug)]
-pub enum LocalRoomError {
-    UnknownChannel(String),
-    UnknownThread(String),
-    UnknownMessage(String),
+aizuchi_model::refusals! {
+    /// Why a request was refused.
+    LocalRoomError: RefusalKind |language|
+    UnknownChannel(name: String) [Unknown "unknown_channel"]
+        texts::unknown_channel(language, name);
+    UnknownThread(id: String) [Unknown "unknown_thread"] texts::unknown_thread(language, id);
+    UnknownMessage(id: String) [Unknown "unknown_message"] texts::unknown_message(language, id);
     /// Only the author may change a message.
-    NotAuthor,
-    InvalidName,
-    InvalidChannelName,
-    ChannelTaken(String),
+    NotAuthor [Forbidden "not_author"] texts::not_author(language);
+    InvalidName [Invalid "invalid_name"] texts::invalid_name(language, MAX_NAME_LENGTH);
+    InvalidChannelName [Invalid "invalid_channel_name"]
+        texts::invalid_channel_name(language, MAX_NAME_LENGTH);
+    ChannelTaken(name: String) [Conflict "channel_taken"] texts::channel_taken(language, name);
     /// The name is the persona's.
-    NameTaken(String),
-    InvalidId,
+    NameTaken(name: String) [Conflict "name_taken"] texts::name_taken(language, name);
+    InvalidId [Invalid "invalid_id"] texts::invalid_id(language);
     /// Another message has this id.
-    IdTaken,
-    InvalidEmoji,
+    IdTaken [Conflict "id_taken"] texts::id_taken(language);
+    InvalidEmoji [Invalid "invalid_emoji"] texts::invalid_emoji(language, MAX_EMOJI_LENGTH);
     /// The duration of the mute is invalid.
-    InvalidMinutes,
-    EmptyText,
+    InvalidMinutes [Invalid "invalid_minutes"] texts::invalid_minutes(language, MAX_MUTE_MINUTES);
+    EmptyText [Invalid "empty_text"] texts::empty_text(language);
     /// The number of characters.
-    TextTooLong(usize),
+    TextTooLong(length: usize) [TooLarge "text_too_long"]
+        texts::text_too_long(language, *length, MAX_MESSAGE_LENGTH);
     /// Uploads are disabled in the settings.
-    NoUploads,
-    EmptyFile,
+    NoUploads [Forbidden "no_uploads"] texts::no_uploads(language);
+    EmptyFile [Invalid "empty_file"] texts::empty_file(language);
     /// The maximum size, in bytes.
-    FileTooLarge(usize),
+    FileTooLarge(most: usize) [TooLarge "file_too_large"]
+        texts::file_too_large(language, &size_text(*most));
     /// The file is of a kind that is not accepted.
-    UntakenFile,
+    UntakenFile [Unsupported "untaken_file"] texts::untaken_file(language);
     /// Too many files are being uploaded.
-    TooManyUploads,
+    TooManyUploads [TooMany "too_many_uploads"] texts::too_many_uploads(language);
     /// The total size limit of all files is reached.
-    UploadsFull,
+    UploadsFull [Full "uploads_full"] texts::uploads_full(language);
     /// The message has too many files.
-    TooManyFiles,
+    TooManyFiles [Invalid "too_many_files"] texts::too_many_files(language, MAX_FILES);
     /// It was never uploaded, another message has it, or too much time has passed.
-    UnknownFile,
-    Store(StoreError),
-}
-
-impl LocalRoomError {
-    /// Returns the text for the user whose request was refused.
-    pub fn describe(&self, language: Language) -> String {
-        match self {
-            Self::UnknownChannel(name) => texts::platform::unknown_channel(language, name),
-            Self::UnknownThread(id) => texts::platform::unknown_thread(language, id),
-            Self::UnknownMessage(id) => texts::platform::unknown_message(language, id),
-            Self::NotAuthor => texts::platform::not_author(language).to_owned(),
-            Self::InvalidName => texts::platform::invalid_name(language, MAX_NAME_LENGTH),
-            Self::InvalidChannelName => {
-                texts::platform::invalid_channel_name(language, MAX_NAME_LENGTH)
-            }
-            Self::ChannelTaken(name) => texts::platform::channel_taken(language, name),
-            Self::NameTaken(name) => texts::platform::name_taken(language, name),
-            Self::InvalidId => texts::platform::invalid_id(language).to_owned(),
-            Self::IdTaken => texts::platform::id_taken(language).to_owned(),
-            Self::InvalidEmoji => texts::platform::invalid_emoji(language, MAX_EMOJI_LENGTH),
-            Self::InvalidMinutes => texts::platform::invalid_minutes(language, MAX_MUTE_MINUTES),
-            Self::EmptyText => texts::platform::empty_text(language).to_owned(),
-            Self::TextTooLong(length) => {
-                texts::platform::text_too_long(language, *length, MAX_MESSAGE_LENGTH)
-            }
-            Self::NoUploads => texts::platform::no_uploads(language).to_owned(),
-            Self::EmptyFile => texts::platform::empty_file(language).to_owned(),
-            Self::FileTooLarge(most) => {
-                texts::platform::file_too_large(language, &size_text(*most))
-            }
-            Self::UntakenFile => texts::platform::untaken_file(language).to_owned(),
-            Self::TooManyUploads => texts::platform::too_many_uploads(language).to_owned(),
-            Self::UploadsFull => texts::platform::uploads_full(language).to_owned(),
-            Self::TooManyFiles => texts::platform::too_many_files(language, MAX_FILES),
-            Self::UnknownFile => texts::platform::unknown_file(language).to_owned(),
-            Self::Store(error) => texts::platform::not_stored(language, error),
-        }
-    }
+    UnknownFile [Invalid "unknown_file"] texts::unknown_file(language);
+    Store(error: StoreError) [Unavailable "store_unusable"] texts::not_stored(language, error);
 }
 
 impl From<StoreError> for LocalRoomError {

@@ -68,7 +68,7 @@ pub async fn messages(
     let revision = *web.revisions.borrow();
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     let channel = known_channel(&web, &workspace, query.channel).await?;
-    workspaces::require_readable(&visitor.access, &channel)?;
+    visitor.access.require_readable(&channel.workspace, channel.visibility)?;
     let range = message_range(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
     let (parent, wants_decisions) = (thread.clone(), query.decisions);

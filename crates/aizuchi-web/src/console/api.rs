@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::WorkspaceId;
 use axum::Json;
 use axum::extract::{Extension, State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::health::Health;
 use crate::console::{health, snapshot};
 use crate::models::ProblemView;

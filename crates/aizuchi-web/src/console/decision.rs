@@ -6,6 +6,7 @@ mod sections;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{AuthorKind, MessageId};
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::decision::gate::Gate;
@@ -26,7 +27,7 @@ use axum::extract::{Extension, Path, State};
 use axum::response::Html;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::decision::sections::{ShownSection, sections};
 use crate::console::layout::{
     Layout, Section, TimeView, channel_address, judge_again_address, render,

@@ -6,8 +6,9 @@ use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::{DecisionId, Judgment};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_past::answer::MindAnswer;
 use aizuchi_past::ledger::{LabeledValue, format_duration};
-use aizuchi_past::shadow::judge_again::{Rejudged, Rejudgment};
+use aizuchi_past::shadow::judge_again::Rejudgment;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
@@ -171,7 +172,7 @@ fn comparison(
     asked: RejudgeResult,
     language: Language,
 ) -> Option<ComparisonView> {
-    let Rejudged::Judged(now) = asked.rejudged else { return None };
+    let MindAnswer::Known(now) = asked.rejudged else { return None };
     let now_by = texts::shadow::judged_now(language, asked.model.llm.model());
     let Some(then) = &rejudgment.recorded else {
         let rows = values(&now, language).into_iter().map(|value| RowView {

@@ -1,5 +1,6 @@
 //! The layout that all pages of the console share.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::persona::Language;
@@ -9,7 +10,7 @@ use axum::http::Method;
 use axum::response::Html;
 use jiff::Timestamp;
 
-use crate::access::{Access, Visitor};
+use crate::access::{Visitor, allows};
 use crate::figures::calendar::Calendar;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
@@ -62,7 +63,7 @@ impl<'a> Layout<'a> {
             has_session: visitor.session.is_some(),
             reader,
             may_order: visitor.access.may_order(),
-            has_room: visitor.access.allows(&Method::GET, "/"),
+            has_room: allows(&visitor.access, &Method::GET, "/"),
             section,
             zone: calendar.zone_name(web.clock.now()),
             browser_zone: calendar.browser_zone(),

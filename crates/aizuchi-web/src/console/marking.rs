@@ -1,12 +1,12 @@
 //! The mark of a decision on a page.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::decision::Decision;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 
 /// The mark of a decision, and the form that changes it.

@@ -7,9 +7,11 @@ mod views;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
-use aizuchi_model::memory::{MemoryId, MemoryScope, MessageRef};
+use aizuchi_model::memory::{MemoryScope, MessageRef};
 use aizuchi_model::texts;
+use aizuchi_store::order::Order;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -18,6 +20,7 @@ use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
 use crate::access::Visitor;
+use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::console::layout::{
     Layout, ListPart, ListSlice, Section, encode, memory_address, render,
 };
@@ -25,7 +28,8 @@ use crate::console::memory::views::{
     ChannelRow, JournalPage, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
 };
 use crate::language::PageLanguage;
-use crate::memories::{self, CurrentMemories, KeyFields, MemoryOrder};
+use crate::memories::api::{MemoBody, MemoRevertBody};
+use crate::memories::{self, CurrentMemories, MemoryOrderBody};
 use crate::own_page::{self, OwnPage};
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
@@ -226,37 +230,47 @@ pub async fn order(
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
     let back = OwnPage::redirect(form.back.as_ref(), "/console/memory");
-    let access = &visitor.access;
-    if form.order == "revert memo" {
-        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
-        let to = MemoryId(form.to.ok_or(Refusal::IncompleteForm)?);
-        memories::revert_memo(&web, access, form.workspace.as_deref(), id, to).await?;
-        return Ok(back);
-    }
-    if matches!(form.order.as_str(), "memo" | "remove memo") {
-        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
-        let edit = match form.order.as_str() {
-            "memo" => {
-                let tags = form.tags.unwrap_or_default();
-                let tags: Vec<String> = tags.split([',', '、']).map(str::to_owned).collect();
-                let content = form.text.unwrap_or_default();
-                let priority = form.priority.ok_or(Refusal::IncompleteForm)?;
-                Some(memories::parse_edit(&content, priority, &tags, form.detail.as_deref())?)
-            }
-            _ => None,
-        };
-        memories::change_memo(&web, access, form.workspace.as_deref(), id, edit).await?;
-        return Ok(back);
-    }
-    let MemoryForm { workspace, scope, channel, thread, term, .. } = form;
-    let order = MemoryOrder {
-        key: KeyFields { workspace, scope, channel, thread, term },
-        version: form.version,
-        order: form.order,
-        entry: form.entry,
-        text: form.text,
-        to: form.to,
-    };
-    memories::carry_out(&web, access, order).await?;
+    web.apply(form.order(&web, &visitor.access).await?).await?;
     Ok(back)
+}
+
+impl MemoryForm {
+    async fn order(self, web: &Web, access: &Access) -> Result<Order, ApiProblem> {
+        let Self { workspace, scope, channel, thread, term, version, order, .. } = self;
+        let (entry, text, to) = (self.entry, self.text, self.to);
+        let memo = || self.memo.ok_or(Refusal::IncompleteForm);
+        match order.as_str() {
+            "revert memo" => {
+                let to = to.ok_or(Refusal::IncompleteForm)?;
+                MemoRevertBody { workspace, to }.order(web, access, memo()?).await
+            }
+            "memo" => {
+                let tags = self.tags.unwrap_or_default();
+                let tags = tags.split([',', '、']).map(str::to_owned).collect();
+                let content = text.unwrap_or_default();
+                let (id, detail) = (memo()?, self.detail);
+                let priority = self.priority.ok_or(Refusal::IncompleteForm)?;
+                let body = MemoBody { workspace, content, priority, tags, detail };
+                body.order(web, access, id).await
+            }
+            "remove memo" => {
+                memories::change_memo(web, access, (workspace.as_deref(), memo()?), None).await
+            }
+            _ => {
+                let body = MemoryOrderBody {
+                    workspace,
+                    scope,
+                    channel,
+                    thread,
+                    term,
+                    version,
+                    order,
+                    entry,
+                    text,
+                    to,
+                };
+                body.order(web, access, NO_NUMBER).await
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
@@ -17,7 +18,7 @@ use axum::response::Html;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{
     Layout, ListPart, ListSlice, Section, TimeView, channel_address, decision_address, encode,
     render,

@@ -5,17 +5,12 @@ mod views;
 
 use std::sync::Arc;
 
-use aizuchi_config::Config;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::Decision;
 use aizuchi_model::persona::Language;
-use aizuchi_model::rules::Rulebook;
 use aizuchi_model::texts;
-use aizuchi_past::past_moment::PastMoment;
-use aizuchi_past::shadow::persona_trial::{
-    EditedPersona, MAX_PROMPT_CHARACTERS, PersonaTrial, TriedMoment,
-};
-use aizuchi_past::shadow::prompts::{PastPrompts, language_of};
+use aizuchi_past::shadow::moments::{MomentError, TriedMoment};
+use aizuchi_past::shadow::persona_trial::{EditedPersona, MAX_PROMPT_CHARACTERS, PersonaTrial};
 use aizuchi_store::query::DecisionQuery;
 use askama::Template;
 use axum::Form;
@@ -28,7 +23,6 @@ use crate::access::Visitor;
 use crate::console::layout::{Layout, Section, render};
 use crate::console::persona::form::{ChannelView, CountView, PersonaFields, channel_views};
 use crate::console::persona::views::{ResultView, ViewBuilder, shown};
-use crate::judge_again::unprepared;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::shadow::Cap;
@@ -168,15 +162,17 @@ async fn tried_moments(
     request: &TrialRequest<'_>,
 ) -> Result<Vec<TriedMoment>, ApiProblem> {
     let config = web.models.config();
-    let personas: Vec<EditedPersona> = match request.edited.differs_from(request.present) {
-        true => vec![request.present.clone(), request.edited.clone()],
-        false => vec![request.present.clone()],
-    };
-    let rulebook = web.models.rulebook();
-    let mut prompts = PersonaPrompts { config: &config, rulebook, personas, loaded: Vec::new() };
+    let differs = request.edited.differs_from(request.present);
+    let tried = differs.then(|| request.edited.in_config(&config));
+    let mut source = shadow::moments(web, &config).trying(tried);
     let mut moments = Vec::new();
     for decision in newest_moments(web, request.channel, request.fields.count()).await? {
-        moments.extend(tried_moment(web, request.channel, decision, &mut prompts).await?);
+        match source.read(request.channel, decision).await {
+            Ok(tried) => moments.extend(tried),
+            // Only the edited persona can be unfit, because the program runs with the present one.
+            Err(MomentError::Prompts(_)) if differs => return Err(Refusal::UnfitPersona.into()),
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(moments)
 }
@@ -201,55 +197,4 @@ async fn newest_moments(
     decisions.retain(|decision| decision.closed.is_some() && is_asked(decision));
     decisions.truncate(count);
     Ok(decisions)
-}
-
-/// The prompts of each persona, in the languages that were requested.
-struct PersonaPrompts<'a> {
-    config: &'a Config,
-    rulebook: Arc<Rulebook>,
-    personas: Vec<EditedPersona>,
-    loaded: Vec<(Language, Vec<Arc<PastPrompts>>)>,
-}
-
-impl PersonaPrompts<'_> {
-    fn of(&mut self, language: Language) -> Result<Vec<Arc<PastPrompts>>, ApiProblem> {
-        if let Some((_, prompts)) = self.loaded.iter().find(|(known, _)| *known == language) {
-            return Ok(prompts.clone());
-        }
-        let load = |persona: &EditedPersona| {
-            let config = persona.in_config(self.config);
-            PastPrompts::new(&config, self.rulebook.clone(), language).map(Arc::new)
-        };
-        let loaded: anyhow::Result<Vec<_>> = self.personas.iter().map(load).collect();
-        let prompts = loaded.map_err(|error| self.refusal(&error))?;
-        self.loaded.push((language, prompts.clone()));
-        Ok(prompts)
-    }
-
-    /// Only the edited persona can be unfit, because the program runs with the present one.
-    fn refusal(&self, error: &anyhow::Error) -> ApiProblem {
-        match self.personas.len() {
-            1 => unprepared(error),
-            _ => Refusal::UnfitPersona.into(),
-        }
-    }
-}
-
-/// Returns `None` if the messages that the decision was about are gone.
-async fn tried_moment(
-    web: &Web,
-    channel: &Channel,
-    decision: Decision,
-    prompts: &mut PersonaPrompts<'_>,
-) -> Result<Option<TriedMoment>, ApiProblem> {
-    let (archive, store, config) = (&*web.archive, &*web.store, prompts.config);
-    let window = config.limits().channel_messages;
-    let moment = PastMoment::read(archive, store, decision, window).await?;
-    let Some(moment) = moment.filter(|moment| moment.covered().next().is_some()) else {
-        return Ok(None);
-    };
-    let context = moment.context(archive, channel).await?;
-    let rules = (config, &*prompts.rulebook);
-    let language = language_of(archive, rules, &moment.decision.conversation).await?;
-    Ok(Some(TriedMoment { prompts: prompts.of(language)?, moment, context }))
 }

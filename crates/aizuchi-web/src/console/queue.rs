@@ -5,10 +5,12 @@ mod memories;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::question::QuestionSubject;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
-use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
+use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId};
 use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
@@ -21,7 +23,7 @@ use axum::extract::{Extension, Query, State};
 use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::console::layout::{
     Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
@@ -33,11 +35,10 @@ use crate::language::PageLanguage;
 use crate::models::ProblemView;
 use crate::own_page::{self, OwnPage};
 use crate::private_reads::ReadsPage;
-use crate::proposals::{ProposalAction, ProposalRequest};
 use crate::refusal::Refusal;
 use crate::{
-    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
-    workspaces,
+    ApiProblem, Web, consents, dead_letters, deciders, models, private_reads, proposals, trust,
+    views, workspaces,
 };
 
 #[derive(Template)]
@@ -293,23 +294,14 @@ pub async fn decide(
     form: Result<Form<DecideForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
-    let access = &visitor.access;
-    match (form.proposal, form.call, form.offer) {
-        (Some(id), None, None) => {
-            let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
-            let wish = ProposalRequest { action, text: form.text };
-            proposals::decide(&web, access, None, ProposalId(id), wish).await?;
-        }
-        (None, Some(id), None) => {
-            let choice = consents::parse_choice(&form.choice).ok_or(Refusal::IncompleteForm)?;
-            consents::decide(&web, access, None, ConsentId(id), choice).await?;
-        }
-        (None, None, Some(id)) => {
-            let choice = TrustChoice::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
-            trust::answer(&web, access, None, TrustOfferId(id), choice).await?;
-        }
+    let subject = match (form.proposal, form.call, form.offer) {
+        (Some(id), None, None) => QuestionSubject::Proposal(ProposalId(id)),
+        (None, Some(id), None) => QuestionSubject::Call(ConsentId(id)),
+        (None, None, Some(id)) => QuestionSubject::Trust(TrustOfferId(id)),
         _ => return Err(Refusal::IncompleteForm.into()),
-    }
+    };
+    let chosen = (form.choice.as_str(), form.text);
+    web.apply(deciders::decide(&web, &visitor.access, None, subject, chosen).await?).await?;
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 

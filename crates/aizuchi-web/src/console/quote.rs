@@ -1,10 +1,10 @@
 //! Messages that are quoted on a page about something else, as its visitor may read them.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_store::stored_message::StoredMessage;
 
-use crate::access::Access;
 use crate::console::layout::TimeView;
 
 /// A message of a conversation.

@@ -9,8 +9,8 @@ use aizuchi_model::texts::{self, counted};
 use aizuchi_past::report::builder::{ReportBuilder, ReportOptions};
 use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
 use aizuchi_past::report::format;
-use aizuchi_past::report::from_ledger::{ChannelLedger, has_messages};
-use aizuchi_past::report::page::{PageFrame, STYLE, page_within};
+use aizuchi_past::report::from_ledger::{ChannelLedger, calls, has_messages};
+use aizuchi_past::report::page::{self, PageFrame, STYLE};
 use aizuchi_store::private_reads::PrivateText;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -146,7 +146,7 @@ pub async fn page(
         styles: vec!["/static/theme.css", "/static/console-header.css", "/console/report.css"],
         head,
     };
-    let page = page_within(report, &web.zone, language, &frame);
+    let page = page::page(report, &web.zone, language, Some(&frame));
     page.map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
@@ -267,7 +267,10 @@ impl Computation {
         let ReportSubject { days, has_private, .. } = self.subject;
         let since = basis.now - SignedDuration::from_hours(days * 24);
         let zone = self.web.zone.clone();
-        let options = ReportOptions::new(&basis.config, ReportSource::Ledger, zone);
+        let options = ReportOptions {
+            end: Some(basis.now),
+            ..ReportOptions::new(&basis.config, ReportSource::Ledger, zone)
+        };
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let mut computed = ComputedReport::default();
@@ -310,6 +313,7 @@ impl Computation {
             self.add_looks(computed, &ledger).await?;
             decisions += ledger.add_to(builder, &channel)?;
         }
+        builder.add_calls(calls(archive, workspace, since, self.web.clock.now()).await?);
         Ok(decisions)
     }
 

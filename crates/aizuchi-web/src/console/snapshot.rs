@@ -1,8 +1,8 @@
 //! The status that `aizuchi status` shows, with what only the running program knows.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::WorkspaceId;
 
-use crate::access::Access;
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::{ApiProblem, Web, workspaces};
 

@@ -4,13 +4,15 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::persona::Language;
 use aizuchi_model::standing_order::StandingOrderScope;
 use aizuchi_model::texts;
 use aizuchi_past::shadow::LONGEST_ASKING;
 use aizuchi_past::shadow::standing_order_trial::{
-    DAYS, MomentSource, StandingOrderTrialRun, TriedStandingOrder,
+    DAYS, StandingOrderTrialRun, TriedStandingOrder, read_moments,
 };
 use aizuchi_store::refusal_reason::RefusalReason;
 use askama::Template;
@@ -21,12 +23,11 @@ use axum::response::Html;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{
     Layout, Section, channel_address, render, standing_order_trial_address,
 };
 use crate::console::standing_order_trial::views::{ResultView, ViewBuilder};
-use crate::judge_again::unprepared;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::shadow::{Cap, USUAL_CAP, is_builtin};
@@ -88,7 +89,7 @@ impl StandingOrderTrialFields {
             shown.is_readable && shown.order.number == number && shown.order.is_pending()
         };
         let draft =
-            known.iter().find(is_meant).ok_or(Refusal::Order(RefusalReason::NoOrderDraft))?;
+            known.iter().find(is_meant).ok_or(ActionRefusal::Order(RefusalReason::NoOrderDraft))?;
         Ok(TriedStandingOrder::from(&draft.order))
     }
 
@@ -155,10 +156,8 @@ async fn result(
         return Ok(ResultView::note(texts::standing_order_trial::builtin(language).to_owned()));
     }
     let config = web.models.config();
-    let (archive, store, rulebook) = (&*web.archive, &*web.store, web.models.rulebook());
-    let source = MomentSource { archive, store, config: &config, rulebook };
-    let moments = source.read(channel, tried, web.clock.now()).await?;
-    let moments = moments.map_err(|error| unprepared(&error))?;
+    let mut source = shadow::moments(web, &config);
+    let moments = read_moments(&mut source, channel, tried, web.clock.now()).await?;
     if moments.is_empty() {
         return Ok(ResultView::note(texts::standing_order_trial::no_moments(language, DAYS)));
     }

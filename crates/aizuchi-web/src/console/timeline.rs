@@ -6,6 +6,7 @@ mod settings;
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, User, UserId, WorkspaceId};
 use aizuchi_model::decision::trust::TrustOffer;
 use aizuchi_model::memory::asker::signer;
@@ -17,7 +18,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{
     Layout, Section, TimeView, channel_address, memory_address, render,
     standing_order_trial_address, what_if_address,

@@ -5,6 +5,7 @@ mod views;
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_actions::settings::source_text;
 use aizuchi_agent::learner::welcome_labels;
 use aizuchi_config::configured_models::trial::ShadowCalls;
@@ -15,10 +16,10 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::{Place, SettingSource};
 use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
-use aizuchi_past::replay::judge::model::CallCounts;
+use aizuchi_past::replay::judge::model::{CallCounts, ShadowModel};
 use aizuchi_past::what_if::material::Material;
 use aizuchi_past::what_if::settings::TriedSettings;
-use aizuchi_past::what_if::{ShadowModel, WhatIf, WhatIfResult};
+use aizuchi_past::what_if::{WhatIf, WhatIfResult};
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -26,7 +27,7 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::response::Html;
 use jiff::SignedDuration;
 
-use crate::access::{Access, Visitor};
+use crate::access::Visitor;
 use crate::console::layout::{Layout, Section, channel_address, render, what_if_address};
 use crate::console::what_if::form::{DaysView, GateView, SettingField, WhatIfFields};
 use crate::console::what_if::views::{ResultView, ViewBuilder};

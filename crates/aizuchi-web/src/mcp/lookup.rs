@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::persona::Language;
@@ -15,7 +16,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::access::Access;
 use crate::mcp::size;
 use crate::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
 use crate::workspaces::Shown;
@@ -163,7 +163,7 @@ impl Lookup<'_> {
             found.extend(self.web.store.recall(&query).await?);
         }
         if is_withheld {
-            return Err(workspaces::withheld(self.access).into());
+            return Err(ApiProblem::from(self.access.unreadable()).into());
         }
         found.sort_by(|one, other| other.score.total_cmp(&one.score));
         found.truncate(limit);

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::{JournalEntry, JournalKind};
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_model::recall::terms::{extract_terms, search_terms};
-use aizuchi_model::texts::refusals;
+use aizuchi_store::order::Order;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Access, Visitor};
-use crate::api::json;
+use crate::access::Visitor;
+use crate::actions::{ActionRequest, requests};
 use crate::memories::{
-    CurrentMemories, KeyFields, MemoryOrder, carry_out, change_memo, entry_id, journal_page,
-    may_read, parse_edit, read, read_memos, revert_memo,
+    CurrentMemories, KeyFields, change_memo, entry_id, journal_page, may_read, parse_edit, read,
+    read_memos, revert_memo,
 };
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
@@ -257,113 +257,33 @@ pub async fn journal(
     Ok(Json(ChangesAnswer { changes: changes.iter().map(view).collect(), older }))
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MemoryOrderBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    scope: String,
-    channel: Option<String>,
-    thread: Option<String>,
-    term: String,
-    version: i64,
-    order: String,
-    entry: Option<String>,
-    text: Option<String>,
-    to: Option<i64>,
+requests! {
+    /// `PUT /api/memos/ID`.
+    in_one MemoBody {
+        content: String,
+        priority: i64,
+        #[serde(default)]
+        tags: Vec<String>,
+        detail: Option<String>,
+    }
+    format_of_memo |it, web, access, id| {
+        let edit = parse_edit(&it.content, it.priority, &it.tags, it.detail.as_deref())?;
+        change_memo(web, access, (it.workspace.as_deref(), id), Some(edit)).await
+    }
+
+    /// `POST /api/memos/ID/revert`.
+    in_one MemoRevertBody {
+        /// The version to restore: the `before` of a change.
+        to: i64,
+    }
+    format_of_revert |it, web, access, id| {
+        revert_memo(web, access, (it.workspace.as_deref(), id), it.to).await
+    }
 }
 
-/// `POST /api/memories`.
-pub async fn order(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    body: Result<Json<MemoryOrderBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let body = json(body, refusals::format_of_memory_order)?;
-    let MemoryOrderBody {
-        workspace,
-        scope,
-        channel,
-        thread,
-        term,
-        version,
-        order,
-        entry,
-        text,
-        to,
-    } = body;
-    let key = KeyFields { workspace, scope, channel, thread, term };
-    let order = MemoryOrder { key, version, order, entry, text, to };
-    carry_out(&web, &visitor.access, order).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MemoBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    content: String,
-    priority: i64,
-    #[serde(default)]
-    tags: Vec<String>,
-    detail: Option<String>,
-}
-
-type MemoPath = Result<Path<i64>, PathRejection>;
-
-fn no_memo(_: PathRejection) -> ApiProblem {
-    Refusal::NoMemo.into()
-}
-
-/// `PUT /api/memos/ID`.
-pub async fn put_memo(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: MemoPath,
-    body: Result<Json<MemoBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(no_memo)?;
-    let body = json(body, refusals::format_of_memo)?;
-    let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
-    let workspace = body.workspace.as_deref();
-    change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MemoRevertBody {
-    /// The id of a workspace; the local room if omitted.
-    workspace: Option<String>,
-    /// The version to restore: the `before` of a change.
-    to: i64,
-}
-
-/// `POST /api/memos/ID/revert`.
-pub async fn post_memo_revert(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: MemoPath,
-    body: Result<Json<MemoRevertBody>, JsonRejection>,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(no_memo)?;
-    let body = json(body, refusals::format_of_revert)?;
-    let (id, to) = (MemoryId(id), MemoryId(body.to));
-    revert_memo(&web, &visitor.access, body.workspace.as_deref(), id, to).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// `DELETE /api/memos/ID`.
-pub async fn delete_memo(
-    State(web): State<Arc<Web>>,
-    Extension(visitor): Extension<Visitor>,
-    id: MemoPath,
-    query: MemoriesParameters,
-) -> Result<StatusCode, ApiProblem> {
-    let Path(id) = id.map_err(no_memo)?;
-    let Query(query) = query.map_err(invalid_query)?;
-    let workspace = query.workspace.as_deref();
-    change_memo(&web, &visitor.access, workspace, MemoryId(id), None).await?;
-    Ok(StatusCode::NO_CONTENT)
+impl ActionRequest for MemoriesQuery {
+    /// `DELETE /api/memos/ID`.
+    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
+        change_memo(web, access, (self.workspace.as_deref(), id), None).await
+    }
 }

@@ -9,8 +9,8 @@ use aizuchi_model::persona::spelling::spellings;
 use aizuchi_structure::cues::Cues;
 
 use crate::eval::decide::ItemAnswer;
+use crate::eval::decide::context::{is_owed, item_context};
 use crate::eval::decide::item::{DecisionItem, ItemMessage};
-use crate::eval::decide::prompts::{is_owed, item_context};
 
 /// Returns the answers of every baseline, with its name.
 pub fn all(items: &[DecisionItem], persona: &str) -> Vec<(&'static str, Vec<ItemAnswer>)> {

@@ -1,16 +1,16 @@
 //! Labeled decisions in files: JSON lines, plain or gzipped, with one item each.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
+use aizuchi_import::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_import::rows::epoch_seconds;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::eval::case::{FileLocation, ensure_no_problems, numbered, read_file};
-use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use crate::eval::case::{ensure_no_problems, is_file_name, read_each, read_files};
 
 /// In characters. An id is also used as a file name.
 const MAX_ID_CHARACTERS: usize = 80;
@@ -91,11 +91,7 @@ pub enum Half {
 
 impl DecisionItem {
     pub fn at(&self) -> Timestamp {
-        timestamp(self.decide_at)
-    }
-
-    pub fn message_timestamp(&self, message: &ItemMessage) -> Timestamp {
-        timestamp(self.decide_at + message.t)
+        epoch_seconds(self.decide_at)
     }
 
     /// Whether the message that the item is about contains a question mark.
@@ -114,36 +110,16 @@ impl DecisionItem {
     }
 }
 
-/// Returns the time to the millisecond. An item holds only messages with a valid one.
-fn timestamp(seconds: f64) -> Timestamp {
-    Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
-}
-
 fn default_language() -> Language {
     Language::En
 }
 
 /// Reads the items of several files. The error lists the bad lines without quoting their text.
 pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<DecisionItem>> {
-    let (mut items, mut problems, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
-    for file in files {
-        let file_name = file.display().to_string();
-        for (line, bytes) in numbered(&read_file(file)?) {
-            match parse(bytes) {
-                Ok(item) if ids.insert(item.id.to_lowercase()) => items.push(item),
-                Ok(_) => {
-                    let problem = "an item with this id came before".to_owned();
-                    problems.push((FileLocation { file: file_name.clone(), line }, problem));
-                }
-                Err(problem) => {
-                    problems.push((FileLocation { file: file_name.clone(), line }, problem));
-                }
-            }
-        }
-    }
+    let (items, problems) = read_each(&read_files(files)?, "an item", parse, |item| &item.id);
     ensure_no_problems(&problems)?;
     anyhow::ensure!(!items.is_empty(), "there are no items to decide on");
-    Ok(items)
+    Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
 fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
@@ -154,7 +130,8 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
         let about = item.context.get(about).ok_or("its about is not a line of its context")?;
         item.thread = item.thread.or(about.thread);
     }
-    if !is_file_name(&item.id) {
+    // Ids of decisions that are cut from one channel have a `#`.
+    if !is_file_name(&item.id.replace('#', "-")) {
         return Err(format!(
             "its id is not made of at most {MAX_ID_CHARACTERS} of the letters a to z, digits, `-`, `_`, \
              `#` and `.`, the first of them a letter or a digit"
@@ -195,13 +172,4 @@ fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
 /// Whether the message at `index` may be the parent of a thread.
 fn is_parent(context: &[ItemMessage], index: usize) -> bool {
     context.get(index).is_some_and(|message| message.thread.is_none())
-}
-
-fn is_file_name(id: &str) -> bool {
-    let is_letter = |character: char| character.is_ascii_alphanumeric();
-    id.starts_with(is_letter)
-        && id.len() <= MAX_ID_CHARACTERS
-        && id
-            .chars()
-            .all(|character| is_letter(character) || matches!(character, '-' | '_' | '.' | '#'))
 }

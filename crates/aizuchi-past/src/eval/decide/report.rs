@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value, json};
 
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel, Half};
 use crate::eval::decide::score::{DecisionScore, share};
-
-/// The number of misses that are listed.
-const MAX_LISTED_MISSES: usize = 20;
+use crate::table::{FigureTable, misses as misses_list, share as number};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionReport {
@@ -48,7 +44,7 @@ impl DecisionReport {
         let marks = [DecisionLabel::Speak, DecisionLabel::Silent].into_iter().flat_map(|label| {
             [true, false].into_iter().flat_map(move |mark| of_marks(label, mark))
         });
-        let marks = marks.filter(|(_, score)| score.wanted + score.unwanted > 0);
+        let marks = marks.filter(|(_, score)| score.items() > 0);
         let missed = items.iter().zip(answers).filter(|(item, answer)| match item.label {
             DecisionLabel::Speak => !answer.would_speak(),
             DecisionLabel::Silent => answer.would_speak(),
@@ -67,7 +63,7 @@ impl DecisionReport {
     pub fn to_json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(kind, score)| (kind.clone(), score_json(score)));
         let misses =
-            self.misses.iter().map(|(id, label)| json!({ "id": id, "wanted": wanted(*label) }));
+            self.misses.iter().map(|(id, label)| json!({ "id": id, "wanted": label.name() }));
         json!({
             "name": self.name,
             "all": score_json(&self.all),
@@ -76,14 +72,6 @@ impl DecisionReport {
             "by_kind": kinds.collect::<Map<_, _>>(),
             "misses": misses.collect::<Vec<_>>(),
         })
-    }
-}
-
-fn wanted(label: DecisionLabel) -> &'static str {
-    match label {
-        DecisionLabel::Speak => "SPEAK",
-        DecisionLabel::Silent => "SILENT",
-        DecisionLabel::Ambig => "AMBIG",
     }
 }
 
@@ -106,25 +94,9 @@ fn score_json(score: &DecisionScore) -> Value {
 
 pub fn tables(report: &DecisionReport, baselines: &[DecisionReport]) -> String {
     let reports: Vec<&DecisionReport> = std::iter::once(report).chain(baselines).collect();
-    let mut parts = vec![scores(&reports)];
-    if !report.misses.is_empty() {
-        parts.push(misses(&report.misses));
-    }
-    parts.join("\n\n")
-}
-
-fn scores(reports: &[&DecisionReport]) -> String {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    let names = reports.iter().map(|report| report.name.clone());
-    table.set_header(std::iter::once(String::new()).chain(names));
-    let mut row = |name: &str, value: &dyn Fn(&DecisionReport) -> String| {
-        let values = reports.iter().map(|report| value(report));
-        table.add_row(std::iter::once(name.to_owned()).chain(values));
-    };
-    row("items", &|report| {
-        (report.all.wanted + report.all.unwanted + report.all.either).to_string()
-    });
+    let mut table = FigureTable::new(reports, |report| &report.name);
+    let mut row = |name: &str, value: &dyn Fn(&DecisionReport) -> String| table.row(name, value);
+    row("items", &|report| report.all.items().to_string());
     row("balanced accuracy", &|report| number(report.all.balanced_accuracy()));
     row("missed", &|report| number(report.all.missed()));
     row("false interventions", &|report| number(report.all.false_interventions()));
@@ -135,17 +107,12 @@ fn scores(reports: &[&DecisionReport]) -> String {
     row("ECE after calibration", &|report| number(report.all.ece_calibrated));
     row("answers that cannot be read", &|report| report.all.unreadable.to_string());
     row("calls that failed", &|report| report.all.failed.to_string());
-    for (index, (kind, _)) in reports[0].kinds.iter().enumerate() {
+    for (index, (kind, _)) in report.kinds.iter().enumerate() {
         row(&format!("spoken at {kind}"), &|report| spoken(&report.kinds[index].1));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), |value| format!("{value:.3}"))
+    let misses =
+        report.misses.iter().map(|(id, label)| format!("{id}: {} was wanted", label.name()));
+    [table.finish()].into_iter().chain(misses_list(misses)).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the balanced accuracy and the rate of false interventions.
@@ -155,16 +122,6 @@ fn split_cell(score: &DecisionScore) -> String {
 
 fn spoken(score: &DecisionScore) -> String {
     let spoken = score.wanted_spoken + score.unwanted_spoken + score.either_spoken;
-    let all = score.wanted + score.unwanted + score.either;
+    let all = score.items();
     format!("{} ({spoken} of {all})", number(share(spoken, all)))
-}
-
-fn misses(misses: &[(String, DecisionLabel)]) -> String {
-    let listed = misses.iter().take(MAX_LISTED_MISSES);
-    let mut listed: Vec<String> =
-        listed.map(|(id, label)| format!("{id}: {} was wanted", wanted(*label))).collect();
-    if misses.len() > MAX_LISTED_MISSES {
-        listed.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
-    }
-    listed.join("\n")
 }

@@ -3,6 +3,7 @@
 use aizuchi_model::decision::learned::calibration::{Calibration, Scored};
 use sha2::{Digest, Sha256};
 
+use crate::answer::MindAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel};
 use crate::eval::decide::{DecisionAnswer, ItemAnswer};
 
@@ -53,9 +54,9 @@ impl DecisionScore {
             *all += 1;
             *spoken += speaks;
             match answer {
-                ItemAnswer::Answered(_) => {}
-                ItemAnswer::Unreadable => score.unreadable += 1,
-                ItemAnswer::Failed(_) => score.failed += 1,
+                MindAnswer::Known(_) => {}
+                MindAnswer::Unreadable(_) => score.unreadable += 1,
+                MindAnswer::Unknown(_) => score.failed += 1,
             }
         }
         let sure: Vec<ConfidentAnswer> = selected
@@ -68,6 +69,10 @@ impl DecisionScore {
             ece_calibrated: ece(&calibrated(&sure)),
             ..score
         }
+    }
+
+    pub fn items(&self) -> usize {
+        self.wanted + self.unwanted + self.either
     }
 
     /// Returns the share of speak items that were answered with speech.
@@ -113,9 +118,7 @@ impl ConfidentAnswer {
             DecisionLabel::Silent => false,
             DecisionLabel::Ambig => return None,
         };
-        let ItemAnswer::Answered(DecisionAnswer { should_respond, confidence, .. }) = answer else {
-            return None;
-        };
+        let DecisionAnswer { should_respond, confidence, .. } = answer.known()?;
         let confidence = (*confidence)?;
         let speak_confidence = if *should_respond { confidence } else { 1.0 - confidence };
         Some(Self {

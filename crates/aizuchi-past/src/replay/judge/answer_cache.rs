@@ -6,6 +6,7 @@ use std::io::{BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use aizuchi_import::json_lines::read_lines;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::input_file;
@@ -13,8 +14,6 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::replay::json_lines::read_lines;
 
 /// The answers, in memory and, if they are to be kept, in a file with one answer per line. They may quote chat, so only
 /// the file's owner may read it.

@@ -34,13 +34,29 @@ pub struct CallBudget {
     pub timeout: SignedDuration,
 }
 
+/// A model that is asked about past moments.
+#[derive(Clone)]
+pub struct ShadowModel {
+    pub llm: Arc<dyn Llm>,
+    /// The parameters of its requests, which are part of the cache key.
+    pub parameters: String,
+    /// The answers that it gave before.
+    pub cache: Arc<AnswerCache>,
+    pub limits: CallBudget,
+    /// The runtime for its calls. `None` if it is not asked, and its cost is only estimated.
+    pub runtime: Option<Handle>,
+}
+
+impl ShadowModel {
+    pub fn judge(&self) -> ModelJudge {
+        let mode = self.runtime.clone().map_or(AskMode::Never, AskMode::Live);
+        ModelJudge::new(self.clone(), mode)
+    }
+}
+
 /// A judge that asks a model, or only counts the calls that it would make.
 pub struct ModelJudge {
-    llm: Arc<dyn Llm>,
-    /// The parameters of its requests, which are part of the cache key.
-    parameters: String,
-    cache: Arc<AnswerCache>,
-    limits: CallBudget,
+    model: ShadowModel,
     asking: AskMode,
     bystander: ScriptedMind,
     clock: Clock,
@@ -90,19 +106,10 @@ pub struct CallCounts {
 }
 
 impl ModelJudge {
-    pub fn new(
-        llm: Arc<dyn Llm>,
-        parameters: String,
-        cache: Arc<AnswerCache>,
-        limits: CallBudget,
-        asking: AskMode,
-    ) -> Self {
+    pub fn new(model: ShadowModel, asking: AskMode) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());
         Self {
-            llm,
-            parameters,
-            cache,
-            limits,
+            model,
             asking,
             bystander,
             clock,
@@ -136,7 +143,7 @@ impl ModelJudge {
     }
 
     fn cost_micros(&self, usage: Usage) -> u64 {
-        self.limits.prices.cost(self.llm.model(), usage).map_or(0, |price| price.micros)
+        self.model.limits.prices.cost(self.model.llm.model(), usage).map_or(0, |price| price.micros)
     }
 
     /// Reserves the maximum cost of a call. Fails if that exceeds the limits, if the time is over, or if the model
@@ -144,16 +151,16 @@ impl ModelJudge {
     fn reserve(&self, prompt: &Prompt) -> Result<u64, LlmError> {
         let most = Usage {
             input_tokens: prompt.total_tokens() * 2,
-            output_tokens: self.llm.max_output_tokens(prompt),
+            output_tokens: self.model.llm.max_output_tokens(prompt),
             ..Usage::default()
         };
         let micros = self.cost_micros(most);
         let mut state = self.state();
         let is_broken = state.failures_in_a_row >= MAX_FAILURES;
         let spent = state.counts.cost_micros + state.reserved_micros + micros;
-        let has_called = self.limits.max_calls.is_some_and(|most| state.counts.calls >= most);
+        let has_called = self.model.limits.max_calls.is_some_and(|most| state.counts.calls >= most);
         let is_late = self.stop.is_cancelled() || self.clock.now() > self.asks_until;
-        let is_over = has_called || spent > self.limits.max_cost_micros;
+        let is_over = has_called || spent > self.model.limits.max_cost_micros;
         let why = match (is_broken, is_late, is_over) {
             (true, ..) => Some("it failed too often"),
             (false, true, _) => Some("it is too late"),
@@ -192,8 +199,8 @@ impl ModelJudge {
 
     /// Answers a prompt of any kind, from the cache or, if it may ask, by a call.
     pub async fn answer(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let key = answer_key(self.llm.model(), &self.parameters, prompt);
-        if let Some(CachedAnswer { answer, usage }) = self.cache.find(&key) {
+        let key = answer_key(self.model.llm.model(), &self.model.parameters, prompt);
+        if let Some(CachedAnswer { answer, usage }) = self.model.cache.find(&key) {
             self.state().counts.from_cache += 1;
             return Ok(LlmResponse::new(answer, usage));
         }
@@ -210,7 +217,7 @@ impl ModelJudge {
         }
         let response = self.call(prompt).await?;
         let answer = CachedAnswer { answer: response.text.clone(), usage: response.usage };
-        if let Err(error) = self.cache.insert(&key, prompt, answer) {
+        if let Err(error) = self.model.cache.insert(&key, prompt, answer) {
             self.state().counts.failure.get_or_insert_with(|| format!("{error:#}"));
         }
         Ok(response)
@@ -218,7 +225,9 @@ impl ModelJudge {
 
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let reserved = self.reserve(prompt)?;
-        let ask = self.clock.timeout(self.limits.timeout, aizuchi_llm::ask(&*self.llm, prompt));
+        let ask = self
+            .clock
+            .timeout(self.model.limits.timeout, aizuchi_llm::ask(&*self.model.llm, prompt));
         let asked = self.stop.run_until_cancelled(ask).await;
         let gave_up = || Err(LlmError::TimedOut("no answer within the timeout".to_owned()));
         let result = asked.and_then(Result::ok).unwrap_or_else(gave_up);
@@ -252,11 +261,11 @@ impl ModelJudge {
 #[async_trait]
 impl Llm for ModelJudge {
     fn model(&self) -> &str {
-        self.llm.model()
+        self.model.llm.model()
     }
 
     fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
-        self.llm.max_output_tokens(prompt)
+        self.model.llm.max_output_tokens(prompt)
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {

@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
+use aizuchi_import::history::describe_json_error;
+use aizuchi_import::json_lines::read_lines;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::scripted::ScriptedMind;
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
@@ -12,13 +15,13 @@ use aizuchi_model::decision::{Judgment, Usage};
 use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
 use anyhow::Context as _;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::replay::history::describe_json_error;
-use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
+use crate::replay::judge::model::ModelJudge;
 
 /// A judge that gives the answers of a file.
 pub struct RecordedAnswers {
@@ -26,6 +29,9 @@ pub struct RecordedAnswers {
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
     pub bad_lines: Vec<(u64, String)>,
+    /// The model that is asked, or only priced, about messages from this time on that have no answer. The earlier ones
+    /// are heard only to learn the channel's rhythm, so their verdicts do not matter.
+    otherwise: Option<(Arc<ModelJudge>, Timestamp)>,
     bystander: ScriptedMind,
     counts: Mutex<RecordedCounts>,
 }
@@ -90,6 +96,7 @@ impl RecordedAnswers {
             by_prompt,
             by_message,
             bad_lines,
+            otherwise: None,
             bystander: bystander(),
             counts: Mutex::default(),
         })
@@ -106,16 +113,22 @@ impl RecordedAnswers {
             by_prompt: HashMap::new(),
             by_message: verdicts.into_iter().map(verdict).collect(),
             bad_lines: Vec::new(),
+            otherwise: None,
             bystander: bystander(),
             counts: Mutex::default(),
         }
+    }
+
+    /// Asks a model about messages from `since` on that have no answer.
+    pub fn or_asking(self, model: Arc<ModelJudge>, since: Timestamp) -> Self {
+        Self { otherwise: Some((model, since)), ..self }
     }
 
     pub fn counts(&self) -> RecordedCounts {
         *self.counts.lock()
     }
 
-    pub(super) fn find(&self, prompt: &Prompt) -> Option<String> {
+    fn find(&self, prompt: &Prompt) -> Option<String> {
         if !self.by_prompt.is_empty()
             && let Some(answer) = self.by_prompt.get(&prompt.hash())
         {
@@ -179,19 +192,29 @@ fn parse(line: &[u8]) -> Result<RecordedLine, String> {
 #[async_trait]
 impl Llm for RecordedAnswers {
     fn model(&self) -> &str {
-        "recorded"
+        self.otherwise.as_ref().map_or("recorded", |(model, _)| model.model())
+    }
+
+    fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
+        let otherwise = self.otherwise.as_ref().map(|(model, _)| &**model as &dyn Llm);
+        otherwise.unwrap_or(&self.bystander).max_output_tokens(prompt)
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         if prompt.verb != PromptVerb::Judge {
             return self.bystander.ask(prompt).await;
         }
-        match self.find(prompt) {
-            Some(answer) => {
-                self.counts.lock().answered += 1;
-                let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
-                Ok(LlmResponse::new(answer, usage))
+        if let Some(answer) = self.find(prompt) {
+            self.counts.lock().answered += 1;
+            let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
+            return Ok(LlmResponse::new(answer, usage));
+        }
+        let newest = prompt.context.target_messages().last();
+        match &self.otherwise {
+            Some((_, since)) if newest.is_some_and(|newest| newest.at < *since) => {
+                self.bystander.ask(prompt).await
             }
+            Some((model, _)) => model.ask(prompt).await,
             None => {
                 self.counts.lock().unknown += 1;
                 Err(LlmError::Refused("no answer is known".to_owned()))

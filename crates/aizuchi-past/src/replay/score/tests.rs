@@ -1,6 +1,5 @@
 use super::*;
-use crate::replay::empty_record;
-use crate::replay::history::RecordedMessage;
+use aizuchi_import::history::RecordedMessage;
 
 fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
     RecordedMessage {
@@ -55,12 +54,11 @@ fn calls_and_posts_count_where_they_are() {
     };
     let at = |second| Timestamp::from_second(second).unwrap();
     let policy = Policy::default_settings();
-    let mut record = empty_record(&channel, &policy, None);
+    let mut record = Record::default();
     let call = |second, thread: Option<&str>| JudgeCall {
         at: at(second),
         thread: IdHash::from_thread(thread),
         heard_rows: 2,
-        newest: None,
         is_superseded: false,
         is_second_look: false,
         prompt_bytes: 0,
@@ -76,8 +74,9 @@ fn calls_and_posts_count_where_they_are() {
         thread: IdHash::from_thread(thread),
         heard_rows: 2,
         is_second_look: false,
+        about: None,
     });
-    record.all_posts = posts.into_iter().collect();
+    record.posts = posts.into_iter().collect();
     let mut score = ReplayScore::new(&policy);
     score.add(&channel, &record);
     assert_eq!((score.judge_calls, score.spoken_posts, score.open_questions), (4, 2, 2));
@@ -94,4 +93,25 @@ fn a_question_is_reached_in_time_and_among_the_newest_messages() {
     assert!(reaches(700, 24));
     assert!(!reaches(701, 24), "too late");
     assert!(!reaches(700, 25), "scrolled away");
+}
+
+#[test]
+fn waits_are_counted_from_the_answered_message() {
+    let messages = [("1", 0.0, "ann"), ("2", 1.0, "bob"), ("3", 100.0, "ann"), ("4", 105.0, "bob")];
+    let messages = messages.map(|(id, ts, author)| message(id, ts, author, "so it goes", &[]));
+    let channel = RecordedChannel::from_messages("r".to_owned(), messages.into());
+    let post = |second, about: Option<&str>| PostRecord {
+        at: Timestamp::from_second(second).unwrap(),
+        thread: IdHash::from_thread(None),
+        heard_rows: 4,
+        is_second_look: false,
+        about: about.map(IdHash::new),
+    };
+    let posts = [post(50, Some("2")), post(103, Some("3")), post(103, Some("7")), post(104, None)];
+    let mut record = Record::default();
+    record.posts = posts.into();
+    let mut score = ReplayScore::default();
+    assert_eq!(score.waits(), None);
+    score.add(&channel, &record);
+    assert_eq!(score.waits(), Some(Waits { median: 3, p90: 49, worst: 49 }));
 }

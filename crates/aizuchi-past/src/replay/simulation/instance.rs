@@ -25,21 +25,20 @@ use aizuchi_model::reloadable::Reloadable;
 use aizuchi_store::volatile::VolatileStore;
 use jiff::tz::TimeZone;
 
-use crate::replay::ReplayJudge;
 use crate::replay::record::Recorder;
-use crate::replay::simulation::SimulationSetup;
 use crate::replay::simulation::recording_mind::RecordingMind;
 use crate::replay::simulation::replay_platform::ReplayPlatform;
 use crate::replay::simulation::store_recorder::StoreRecorder;
+use crate::replay::{Replay, ReplayJudge};
 
 /// Builds the inbox and the runner, with their own store.
 pub(super) fn build_instance(
-    setup: &SimulationSetup<'_>,
+    replay: &Replay<'_>,
     workspace: &WorkspaceId,
     clock: &Clock,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<(Inbox, Runner)> {
-    let SimulationSetup { policy, prompts, learning, settings, .. } = setup;
+    let Replay { policy, prompts, learning, settings, .. } = replay;
     let settings = *settings;
     let talks = Arc::new(StructureCache::new());
     let observer = StoreRecorder {
@@ -48,7 +47,7 @@ pub(super) fn build_instance(
         clock: clock.clone(),
         talks: talks.clone(),
     };
-    let mut store = VolatileStore::keeping_newest(setup.kept_messages);
+    let mut store = VolatileStore::keeping_newest(replay.kept_messages);
     store.observer = Some(Box::new(move |observed| observer.observe(observed)));
     let store = Arc::new(store);
     let in_flight = Arc::new(InFlight::default());
@@ -84,7 +83,7 @@ pub(super) fn build_instance(
         random_seed: settings.seed,
     };
     let mind = RecordingMind {
-        inner: Arc::clone(setup.mind),
+        inner: Arc::clone(&replay.mind),
         recorder: recorder.clone(),
         clock: clock.clone(),
         settings,

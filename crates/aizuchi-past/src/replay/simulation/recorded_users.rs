@@ -4,10 +4,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_import::history::RecordedChannel;
 use aizuchi_model::chat::{Mention, UserId};
 use aizuchi_platform::local;
-
-use crate::replay::history::RecordedChannel;
 
 /// The users of a recorded channel, who are mentioned by name in its texts.
 #[derive(Default)]
@@ -65,7 +64,7 @@ impl RecordedUsers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::history::RecordedMessage;
+    use aizuchi_import::history::RecordedMessage;
 
     #[test]
     fn a_mention_is_of_the_user_who_has_the_name() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::chat::MessageId;
@@ -11,7 +12,6 @@ use jiff::SignedDuration;
 
 use crate::replay::ReplaySettings;
 use crate::replay::record::{JudgeCall, Recorder, ReplayEventKind};
-use crate::replay::rows::IdHash;
 
 /// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
 /// between 2 and 8 s.
@@ -61,14 +61,11 @@ impl RecordingMind {
         let thread = prompt.context.conversation.thread.as_ref();
         let thread = IdHash::from_thread(thread.map(MessageId::as_str));
         let (at, heard_rows) = (record.now, record.heard_rows);
-        let newest = prompt.context.newest_human_message();
-        let newest = newest.map(|message| IdHash::new(message.id.as_str()));
-        let is_second_look = record.second_looks.contains(&prompt.context.conversation);
+        let is_second_look = record.notes(&prompt.context.conversation).is_second_look;
         let call = JudgeCall {
             at,
             thread,
             heard_rows,
-            newest,
             is_superseded: false,
             is_second_look,
             prompt_bytes,
@@ -78,7 +75,7 @@ impl RecordingMind {
         if let Some(moments) = record.moments.as_mut().filter(|_| is_second_look) {
             moments.second_looks += 1;
         }
-        if record.output.is_some() {
+        if record.events.is_some() {
             let mut event =
                 record.event(ReplayEventKind::JudgeCalled, &prompt.context.conversation);
             event.prompt_bytes = Some(prompt_bytes);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_import::rows::IdHash;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::chat::owed::Owed;
@@ -13,8 +14,6 @@ use aizuchi_store::volatile::Observed;
 
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
-use crate::replay::rows::IdHash;
-use crate::replay::timing::UnsolicitedPost;
 
 /// Records claims, contexts and outcomes.
 pub(super) struct StoreRecorder {
@@ -31,7 +30,7 @@ impl StoreRecorder {
             Observed::Read(conversation, context) => {
                 context.talk = SharedStructure::cached_in(self.talks.clone());
                 let newest = context.target_messages().last().map(|message| message.id.clone());
-                self.recorder.lock().considered.insert(conversation, newest);
+                self.recorder.lock().notes(conversation).considered = newest;
             }
             Observed::Completing(claim, outcome) => {
                 self.record(claim, outcome);
@@ -43,12 +42,9 @@ impl StoreRecorder {
     fn record_claims(&self, claims: &[Claim]) {
         let mut record = self.recorder.lock();
         for claim in claims {
-            let conversation = claim.work.conversation();
-            record.decisions.insert(conversation, claim.decision);
-            match claim.second_looks {
-                0 => record.second_looks.remove(conversation),
-                _ => record.second_looks.insert(conversation),
-            }
+            let notes = record.notes(claim.work.conversation());
+            notes.decision = Some(claim.decision);
+            notes.is_second_look = claim.second_looks > 0;
         }
     }
 
@@ -66,16 +62,21 @@ impl StoreRecorder {
         {
             call.is_superseded = true;
         }
-        record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
         let Some(kind) = event_kind(&outcome.result, &claim.work) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
+        record.failed += usize::from(kind == ReplayEventKind::Failed);
         if kind == ReplayEventKind::Speak {
             let (at, heard_rows) = (record.now, record.heard_rows);
             let is_second_look = claim.second_looks > 0;
-            record.all_posts.push(PostRecord { at, thread, heard_rows, is_second_look });
+            let about = match &claim.work {
+                Work::Post(item) if !claim.is_owed && item.id == item.first_in_draft => {
+                    item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()))
+                }
+                Work::Post(_) | Work::Judge(_) | Work::Reply(_) => None,
+            };
+            record.posts.push(PostRecord { at, thread, heard_rows, is_second_look, about });
         }
-        record.reacted += usize::from(kind == ReplayEventKind::React);
         let mut event = record.event(kind, conversation);
         if let StepResult::Silent(closing) = &outcome.result {
             event.gate = closing.gate.map(|gate| gate.name());
@@ -84,34 +85,7 @@ impl StoreRecorder {
             let owed = || item.metadata.owed.last().map(Owed::stored_id);
             event.about = item.metadata.about.clone().or_else(owed);
         }
-        if let (ReplayEventKind::Speak, Work::Post(item)) = (kind, &claim.work)
-            && !claim.is_owed
-            && item.id == item.first_in_draft
-        {
-            let about = item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()));
-            let at = record.now;
-            record.unsolicited_posts.push(UnsolicitedPost { at, thread, about });
-        }
         record.write(&event);
-    }
-}
-
-fn is_failure(result: &StepResult) -> bool {
-    match result {
-        StepResult::Silent(closing) => closing.ended == DecisionResult::Failed,
-        StepResult::Failed { .. } => true,
-        StepResult::Join { .. }
-        | StepResult::React { .. }
-        | StepResult::Drafted { .. }
-        | StepResult::Proposed(_)
-        | StepResult::Posted(_)
-        | StepResult::Withdrawn { .. }
-        | StepResult::LookAgain { .. }
-        | StepResult::Redraft { .. }
-        | StepResult::Retry { .. }
-        | StepResult::Deferred { .. }
-        | StepResult::RetryUnsent { .. }
-        | StepResult::Superseded => false,
     }
 }
 

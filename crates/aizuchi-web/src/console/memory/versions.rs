@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::memory::change::JournalEntry;
 use aizuchi_model::memory::{Memory, MemoryEntry};
 use aizuchi_model::texts;
@@ -16,7 +17,6 @@ use crate::console::layout::{Layout, Section, TimeView, memory_address, render};
 use crate::console::memory::views::{Places, ViewBuilder, history_address};
 use crate::language::PageLanguage;
 use crate::memories::KeyFields;
-use crate::refusal::Refusal;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -63,10 +63,10 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     query: Result<Query<KeyFields>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let Query(fields) = query.map_err(|_| Refusal::NoMemory)?;
+    let Query(fields) = query.map_err(|_| ActionRefusal::NoMemory)?;
     let key = fields.parse(&web).await?;
     let versions = web.archive.memory_versions(&key).await?;
-    let current = versions.last().ok_or(Refusal::NoMemory)?.id;
+    let current = versions.last().ok_or(ActionRefusal::NoMemory)?.id;
     let access = &visitor.access;
     workspaces::record_look(&web, access, &key.workspace, Shown::Memories(&versions)).await?;
     let changes = web.archive.memory_journal(&key.workspace, key.channel(), None, CHANGES).await?;

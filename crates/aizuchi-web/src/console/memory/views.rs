@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::memo::Memo;
@@ -13,7 +14,6 @@ use aizuchi_model::overlap::has_name;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address, encode, memory_address};
 use crate::memories::{self, KeyFields, entry_id};
 use crate::workspaces::Shown;

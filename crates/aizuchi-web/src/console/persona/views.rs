@@ -1,16 +1,16 @@
 //! What two personas would have done, moment by moment.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_past::shadow::persona_trial::{
-    Performance, PersonaTrial, PersonaTrialResult, TrialOutcome, TriedMoment,
-};
+use aizuchi_past::answer::MindAnswer;
+use aizuchi_past::shadow::moments::TriedMoment;
+use aizuchi_past::shadow::persona_trial::{Performance, PersonaTrial, PersonaTrialResult};
 use aizuchi_store::stored_message::StoredMessage;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::quote::ShownMessage;
 use crate::shadow::{CostText, MOST_CALLS, is_builtin, why_incomplete};
@@ -161,16 +161,13 @@ impl ViewBuilder<'_> {
     fn persona(&self, label: &'static str, performance: &Performance) -> PersonaView {
         let language = self.language;
         let (outcome, word) = self.outcome(performance);
-        let judgment = match &performance.judgment {
-            Some(TrialOutcome::Known(judgment)) => Some(judgment),
-            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
-        };
+        let judgment = performance.judgment.as_ref().and_then(MindAnswer::known);
         let (reply, note) = match &performance.reply {
-            Some(TrialOutcome::Known(reply)) if reply.is_empty() => {
+            Some(MindAnswer::Known(reply)) if reply.is_empty() => {
                 (None, Some(texts::shadow::nothing_to_say(language)))
             }
-            Some(TrialOutcome::Known(reply)) => (Some(reply.clone()), None),
-            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) => {
+            Some(MindAnswer::Known(reply)) => (Some(reply.clone()), None),
+            Some(MindAnswer::Unreadable(_) | MindAnswer::Unknown(_)) => {
                 (None, Some(texts::shadow::reply_unknown(language)))
             }
             None => (None, None),
@@ -189,7 +186,7 @@ impl ViewBuilder<'_> {
     /// Returns the class of the outcome's icon, and its text.
     fn outcome(&self, performance: &Performance) -> (&'static str, String) {
         let language = self.language;
-        let has_words = performance.reply != Some(TrialOutcome::Known(String::new()));
+        let has_words = performance.reply != Some(MindAnswer::Known(String::new()));
         let (outcome, word) = match (&performance.judgment, &performance.verdict) {
             (None, _) => ("spoke", texts::shadow::is_owed(language)),
             (_, Some(Verdict::Join)) if !has_words => {
@@ -205,10 +202,10 @@ impl ViewBuilder<'_> {
             (_, Some(Verdict::Silent(_))) => {
                 ("chose_silence", texts::shadow::would_be_silent(language))
             }
-            (Some(TrialOutcome::Unreadable), None) => {
+            (Some(MindAnswer::Unreadable(_)), None) => {
                 ("failed", texts::shadow::not_readable(language))
             }
-            (Some(TrialOutcome::Unknown | TrialOutcome::Known(_)), None) => {
+            (Some(MindAnswer::Unknown(_) | MindAnswer::Known(_)), None) => {
                 ("open", texts::shadow::not_known(language))
             }
         };

@@ -1,5 +1,6 @@
 //! What an order would have changed, as this visitor may read it.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::Judgment;
 use aizuchi_model::decision::limit::Limit;
@@ -11,7 +12,6 @@ use aizuchi_past::shadow::standing_order_trial::{
 };
 use aizuchi_store::stored_message::StoredMessage;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::quote::{ShownMessage, gist};
 use crate::shadow::{CostText, why_incomplete};

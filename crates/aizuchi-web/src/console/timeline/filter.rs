@@ -1,5 +1,6 @@
 //! The filter of a timeline, parsed from the query string.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, User, Visibility};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionId};
@@ -11,7 +12,6 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::access::Access;
 use crate::console::layout::encode;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};

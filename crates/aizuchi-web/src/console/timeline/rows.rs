@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{AuthorKind, Channel, MessageId, UserId};
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{AttemptResult, Decision, DecisionId};
@@ -11,7 +12,6 @@ use aizuchi_model::texts;
 use aizuchi_store::query::{DecisionQuery, FilteredMessages, MessageFilter};
 use aizuchi_store::stored_message::StoredMessage;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::marking::MarkingView;
 use crate::console::quote::kept_text;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_actions::settings::{source_text, value_text};
-use aizuchi_config::http::AccessRole;
+use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::{Channel, MessageId, UserId, Visibility, to_single_line};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
@@ -14,7 +15,6 @@ use aizuchi_model::rules::setting_override::{SettingKind, SettingOverride, Setti
 use aizuchi_model::texts;
 use jiff::SignedDuration;
 
-use crate::access::Access;
 use crate::order_journal::user_names;
 use crate::{ApiProblem, Web};
 

@@ -1,5 +1,6 @@
 //! What the settings would change, as far as this visitor may read it.
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Channel, MessageId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -12,7 +13,6 @@ use aizuchi_past::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_store::stored_message::StoredMessage;
 use jiff::tz::TimeZone;
 
-use crate::access::Access;
 use crate::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::console::quote::{ShownMessage, gist};
 
