@@ -239,7 +239,7 @@ fn replayed(criterion: &mut Criterion) {
         let policy = Policy::open(file.as_ref()).expect("the policy is readable");
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let (score, _) = replay(&history.channels, &policy, &settings, None, &|_| {})
+                let score = replay(&history.channels, &policy, &settings, None, &|_| {})
                     .expect("it replays");
                 black_box(score)
             });
