@@ -21,6 +21,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "aizuchi-http",
             "aizuchi-llm",
             "aizuchi-agent/web_access",
+            "aizuchi-platform/call_error",
             "aizuchi-slack",
             "aizuchi-discord",
             "aizuchi-fakes",

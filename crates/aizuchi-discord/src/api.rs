@@ -11,7 +11,7 @@ use aizuchi_http::json::parse_json;
 use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::clock::{Clock, duration_from_seconds};
 use aizuchi_model::reloadable::Reloadable;
-use aizuchi_platform::api_error::{ApiError, PlatformApi};
+use aizuchi_platform::call_error::{PlatformApi, PlatformCallError};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
@@ -130,7 +130,7 @@ impl PlatformApi for DiscordRestApi {
     }
 }
 
-pub type DiscordApiError = ApiError<DiscordRestApi>;
+pub type DiscordApiError = PlatformCallError<DiscordRestApi>;
 
 /// Discord's reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! [`Platform`](aizuchi_model::platform::Platform).
 
 pub mod connection_tracker;
-pub mod api_error;
+pub mod call_error;
 pub mod access;
 pub mod local;
 pub mod demo;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aizuchi_http::body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_http::json::parse_json;
 use aizuchi_http::log_sentence::to_log_sentence;
-use aizuchi_platform::api_error::{ApiError, PlatformApi};
+use aizuchi_platform::call_error::{PlatformApi, PlatformCallError};
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -47,7 +47,7 @@ impl PlatformApi for SlackWebApi {
     }
 }
 
-pub type SlackApiError = ApiError<SlackWebApi>;
+pub type SlackApiError = PlatformCallError<SlackWebApi>;
 
 /// Why a file cannot be read if Slack returns its sign-in page instead.
 pub const NO_ACCESS: &str = "to sign in: the app lacks the scope files:read";

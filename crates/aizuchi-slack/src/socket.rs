@@ -28,7 +28,7 @@ use crate::api::{SlackApiError, SlackWebApi};
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
-use aizuchi_platform::api_error::PlatformApi as _;
+use aizuchi_platform::call_error::PlatformApi as _;
 
 /// A signal from a connection to its slot, with the connection's number.
 enum ConnectionSignal {

@@ -28,7 +28,7 @@ pub trait PlatformApi: Clone + Debug + PartialEq + Eq {
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApiError<A: PlatformApi> {
+pub enum PlatformCallError<A: PlatformApi> {
     /// Nothing was done. Retry after this time.
     RateLimited(SignedDuration),
     /// Nothing was done, and a retry would be refused as well.
@@ -41,39 +41,41 @@ pub enum ApiError<A: PlatformApi> {
     Malformed(&'static str),
 }
 
-impl<A: PlatformApi> Display for ApiError<A> {
+impl<A: PlatformApi> Display for PlatformCallError<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = A::NAME;
         match self {
-            ApiError::RateLimited(wait) => write!(f, "{name} asks to wait {wait:#}"),
-            ApiError::Refused(refusal) => write!(f, "{name} says {refusal}"),
-            ApiError::Unreachable(why) => write!(f, "{name} cannot be reached: {why}"),
-            ApiError::OutcomeUnknown(why) => write!(f, "{name}'s answer is not known: {why}"),
-            ApiError::Malformed(why) => write!(f, "{name}'s answer cannot be read: {why}"),
+            PlatformCallError::RateLimited(wait) => write!(f, "{name} asks to wait {wait:#}"),
+            PlatformCallError::Refused(refusal) => write!(f, "{name} says {refusal}"),
+            PlatformCallError::Unreachable(why) => write!(f, "{name} cannot be reached: {why}"),
+            PlatformCallError::OutcomeUnknown(why) => {
+                write!(f, "{name}'s answer is not known: {why}")
+            }
+            PlatformCallError::Malformed(why) => write!(f, "{name}'s answer cannot be read: {why}"),
         }
     }
 }
 
-impl<A: PlatformApi> std::error::Error for ApiError<A> {}
+impl<A: PlatformApi> std::error::Error for PlatformCallError<A> {}
 
-impl<A: PlatformApi> ApiError<A> {
+impl<A: PlatformApi> PlatformCallError<A> {
     /// The error of a call that failed before its response arrived.
     pub fn unanswered(error: &reqwest::Error) -> Self {
         if is_unsent(error) {
-            ApiError::Unreachable(describe_error(error))
+            PlatformCallError::Unreachable(describe_error(error))
         } else {
-            ApiError::OutcomeUnknown(describe_error(error))
+            PlatformCallError::OutcomeUnknown(describe_error(error))
         }
     }
 
     /// Why the platform refused the call, if it did.
     pub fn refusal(&self) -> Option<&A::Refusal> {
         match self {
-            ApiError::Refused(refusal) => Some(refusal),
-            ApiError::RateLimited(_)
-            | ApiError::Unreachable(_)
-            | ApiError::OutcomeUnknown(_)
-            | ApiError::Malformed(_) => None,
+            PlatformCallError::Refused(refusal) => Some(refusal),
+            PlatformCallError::RateLimited(_)
+            | PlatformCallError::Unreachable(_)
+            | PlatformCallError::OutcomeUnknown(_)
+            | PlatformCallError::Malformed(_) => None,
         }
     }
 
@@ -85,13 +87,15 @@ impl<A: PlatformApi> ApiError<A> {
     pub fn of_post(self) -> PlatformError {
         let why = self.to_string();
         match self {
-            ApiError::RateLimited(wait) => PlatformError::Busy { why, retry_after: Some(wait) },
-            ApiError::Unreachable(_) => PlatformError::Busy { why, retry_after: None },
-            ApiError::Refused(refusal) if A::is_temporary(&refusal) => {
+            PlatformCallError::RateLimited(wait) => {
+                PlatformError::Busy { why, retry_after: Some(wait) }
+            }
+            PlatformCallError::Unreachable(_) => PlatformError::Busy { why, retry_after: None },
+            PlatformCallError::Refused(refusal) if A::is_temporary(&refusal) => {
                 PlatformError::Busy { why, retry_after: None }
             }
-            ApiError::Refused(_) => PlatformError::Refused(why),
-            ApiError::OutcomeUnknown(_) | ApiError::Malformed(_) => {
+            PlatformCallError::Refused(_) => PlatformError::Refused(why),
+            PlatformCallError::OutcomeUnknown(_) | PlatformCallError::Malformed(_) => {
                 PlatformError::OutcomeUnknown(why)
             }
         }
@@ -101,11 +105,13 @@ impl<A: PlatformApi> ApiError<A> {
     pub fn of_read(self) -> PlatformError {
         let why = self.to_string();
         match self {
-            ApiError::RateLimited(wait) => PlatformError::Busy { why, retry_after: Some(wait) },
-            ApiError::Unreachable(_) | ApiError::OutcomeUnknown(_) | ApiError::Malformed(_) => {
-                PlatformError::OutcomeUnknown(why)
+            PlatformCallError::RateLimited(wait) => {
+                PlatformError::Busy { why, retry_after: Some(wait) }
             }
-            ApiError::Refused(_) => PlatformError::Refused(why),
+            PlatformCallError::Unreachable(_)
+            | PlatformCallError::OutcomeUnknown(_)
+            | PlatformCallError::Malformed(_) => PlatformError::OutcomeUnknown(why),
+            PlatformCallError::Refused(_) => PlatformError::Refused(why),
         }
     }
 }
@@ -128,13 +134,15 @@ impl<'a> Retries<'a> {
     /// Returns the answer if it is final. Otherwise it waits, and the read is to be repeated.
     pub async fn settle<A: PlatformApi, T>(
         &mut self,
-        answer: Result<T, ApiError<A>>,
-    ) -> Option<Result<T, ApiError<A>>> {
+        answer: Result<T, PlatformCallError<A>>,
+    ) -> Option<Result<T, PlatformCallError<A>>> {
         let wait = match &answer {
-            Ok(_) | Err(ApiError::Refused(_)) => return Some(answer),
-            Err(ApiError::RateLimited(wait)) => *wait,
+            Ok(_) | Err(PlatformCallError::Refused(_)) => return Some(answer),
+            Err(PlatformCallError::RateLimited(wait)) => *wait,
             Err(
-                ApiError::Unreachable(_) | ApiError::OutcomeUnknown(_) | ApiError::Malformed(_),
+                PlatformCallError::Unreachable(_)
+                | PlatformCallError::OutcomeUnknown(_)
+                | PlatformCallError::Malformed(_),
             ) => {
                 self.failures += 1;
                 if self.failures >= self.max_failures {
