@@ -1,4 +1,4 @@
-//! Declares an enum whose values have names, which are the same in the database, in JSON and in schemas.
+//! Declares an enum whose values have names for programs, the same in the database, in JSON and in schemas.
 
 /// Declares an enum whose values have names: the variants' in snake case.
 #[macro_export]
@@ -28,7 +28,7 @@ macro_rules! named_enum {
         }
 
         impl $name {
-            /// The name under which it is stored.
+            /// Its name for programs: in the database, in JSON, in metrics or in the config.
             pub fn name(self) -> &'static str {
                 self.into()
             }

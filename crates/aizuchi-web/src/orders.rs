@@ -69,6 +69,7 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
 }
 
 requests! {
+    /// Unknown fields are rejected: a misspelled `channel` must not mute every channel.
     in_one MuteBody { channel: Option<String>, minutes: Option<u64> }
     format_of_mute |it, web, access, _| {
         let until = mute_end(web, it.minutes)?;

@@ -146,7 +146,7 @@ pub async fn read(
 }
 
 requests! {
-    /// `POST /api/standing-orders`.
+    /// Unknown fields are rejected: a misspelled `channel` must not give an order for all channels.
     in_one StandingOrderBody {
         /// The id of a channel; all channels if omitted.
         channel: Option<String>,

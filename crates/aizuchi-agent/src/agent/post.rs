@@ -2,7 +2,7 @@
 //! `sending`. Whatever the platform answers, the item is posted at most once (invariant 6).
 //!
 //! A failed post is retried from here ([`StepResult::RetryUnsent`]), one that fails for good becomes a dead letter, which
-//! a user may retry (`event/dead_letter.rs`), and a post interrupted by a panic is looked up (`runner.rs`).
+//! a user may retry (`flow/dead_letter.rs`), and a post interrupted by a panic is looked up (`runner.rs`).
 
 use std::sync::Arc;
 

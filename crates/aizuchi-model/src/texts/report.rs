@@ -18,16 +18,19 @@ texts! {
     your_channel: "your channel" / "皆さんのチャンネル";
     your_channels(channels: &str): "your {channels}" / "皆さんの {channels}";
     would_have_spoken(channels: &str, name: &str, rate: &str):
-        "In {channels}, {name} would have spoken {rate}." / "{channels}にいたら、{name} は {rate}話していたはずです。";
+        "In {channels}, {name} would have spoken {rate}." / "{channels}にいたら、{name} は{rate}話していたはずです。";
     would_have_spoken_at_most(channels: &str, name: &str, rate: &str):
         "In {channels}, {name} would have spoken {rate} at most: the judge of this replay always says yes."
-        / "{channels}にいたら、{name} が話すのは多くても {rate}です。この再生の判断役は必ず「話す」と答えるためです。";
+        / "{channels}にいたら、{name} が話すのは多くても{rate}です。この再生の判断役は必ず「話す」と答えるためです。";
     would_have_kept_silent(channels: &str, name: &str, period: &str):
         "In {channels}, {name} would have said nothing unasked in {period}."
         / "{channels}にいても、{name} は {period}、自分からは何も話していなかったはずです。";
     needs_model(name: &str):
         "{name} answers when asked, and posts nothing unasked until it has a model."
         / "{name} は呼ばれれば答えます。モデルを設定するまで、自分からは何も投稿しません。";
+    all_verdicts_unknown(name: &str):
+        "It is not known when {name} would have spoken: the model gave no answer that counts, or was not asked because of a limit."
+        / "{name} がいつ話していたかはわかりません。モデルから使える答えが得られなかったか、上限のため尋ねていません。";
     find_out(command: &str, money: &str):
         "To see where it would have spoken, run this replay again with `{command}`. That costs {money}."
         / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。費用は {money} です。";
@@ -35,7 +38,7 @@ texts! {
         "To see where it would have spoken, run this replay again with `{command}`."
         / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。";
     find_out_from_store(command: &str):
-        "Its model was not asked whether to speak. `{command}` asks it about what was said."
+        "No model was asked whether to speak. `{command}` asks one about what was said."
         / "話すかどうかをモデルに尋ねていません。`{command}` で、これまでの発言について尋ねられます。";
     spoke(period: &str, channels: &str, name: &str, times: &str):
         "In the last {period}, {name} spoke unasked {times} in {channels}."
@@ -45,7 +48,7 @@ texts! {
         / "直近の {period}、{channels}で、{name} は自分から {times}話し、聞くだけ、または先に提案するチャンネルでは {unposted}「話す」と判断しました。";
     would_where_silent(period: &str, channels: &str, name: &str, times: &str):
         "In the last {period}, {name} would have spoken {times} in {channels}, where it only listens or asks first."
-        / "直近の {period}、聞くだけ、または先に提案する {channels}で、{name} は {times}「話す」と判断しました。";
+        / "直近の {period}、聞くだけ、または先に提案する{channels}で、{name} は {times}「話す」と判断しました。";
     spoke_never(period: &str, channels: &str, name: &str):
         "In the last {period}, {name} posted nothing unasked in {channels}."
         / "直近の {period}、{channels}で、{name} は自分からは何も投稿しませんでした。";
@@ -79,7 +82,7 @@ texts! {
     only_when_asked: "Only when asked" / "呼ばれたときだけ";
     only_when_asked_means: "answers who calls it" / "呼んだ人に答える";
     proposes_first: "Proposes first" / "先に提案する";
-    proposes_first_means: "asks somebody before each post" / "投稿の前に誰かの許可を求める";
+    proposes_first_means: "asks somebody before each post; counted as if all were approved" / "投稿の前に誰かの許可を求める（すべて許可された場合の数）";
     joins_in: "Joins in" / "会話に加わる";
     joins_in_means: "posts when the talk has rested" / "会話が落ち着いたら投稿する";
     with_policy(way: &str, policy: &str): "{way}, {policy}" / "{way}（{policy}）";
@@ -119,6 +122,7 @@ texts! {
     left_out_between(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
     nobody_took_it_up: "Nobody took it up within an hour." / "1 時間、誰も応じませんでした。";
+    not_taken_up_yet: "Nobody had taken it up when this ends, less than an hour later." / "ここまでの記録（1 時間未満）では、誰も応じていません。";
     taken_up(name: Name<'_>, after: &str): "{name} took it up {after} after the message." / "発言の {after}後に {name:#}が応じました。";
     wrote_before(name: Name<'_>, before: &str): "{name} wrote {before} before this moment." / "この場面の {before}前に {name:#}の発言がありました。";
     wrote_after(name: Name<'_>, after: &str): "{name} wrote {after} after this moment." / "この場面の {after}後に {name:#}の発言がありました。";
@@ -131,6 +135,7 @@ texts! {
     posts: "Posts" / "投稿";
     checks: "Checks whether to speak" / "話すかどうかの判断";
     of_these_in_mid_talk: "In mid-talk" / "話している最中";
+    more_channels(channels: &str): "{channels} more" / "ほかの {channels}";
     messages_of_people: "People’s messages" / "人の発言";
     not_in_mid_talk: "other posts" / "そのほかの投稿";
     bar_label(count: &str, mid_talk: &str): "{count}, in mid-talk {mid_talk}" / "{count}、うち話している最中 {mid_talk}";
@@ -166,7 +171,7 @@ texts! {
         / "全員に向けた質問で、1 時間以内にほかの人がその場所やスレッドで発言しなかったもの（どの発言への返事かが履歴に記されていれば、返事がなかったもの）を、応じた人がいない質問と数えます。投稿は、その 1 時間のうちのものを数えます。";
     counted_answers(answers: &str, reactions: &str, checks: &str):
         "In this period: {answers} when somebody called it, {reactions} with an emoji, {checks}."
-        / "この期間：呼ばれて答えたもの {answers}、絵文字でのリアクション {reactions}、{checks}。";
+        / "この期間：呼ばれて答えた回数 {answers}、絵文字でのリアクション {reactions}、{checks}。";
     counted_without_model(posts: &str, mid_talk: &str):
         "If you set `response.mode: companion` without a model, it posts quotes of earlier messages that match a question: {posts} in this history, {mid_talk} of them in mid-talk."
         / "モデルなしで `response.mode: companion` にすると、質問に合う以前の発言を引用して投稿します。この履歴では {posts}、うち話している最中 {mid_talk} 回です。";

@@ -49,6 +49,8 @@ pub enum MomentKind {
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     Gate(Gate),
+    /// A budget or another limit kept a model from being asked: a sentence in the persona's language.
+    Limit(String),
     /// A sentence in the persona's language.
     Written(String),
 }
@@ -215,6 +217,7 @@ fn closing_reason(closing: &DecisionClosing) -> Reason {
     let is_limit = closing.ended == DecisionResult::OverBudget;
     match closing.gate.filter(|_| !is_limit) {
         Some(gate) => Reason::Gate(gate),
+        None if is_limit => Reason::Limit(closing.why.clone()),
         None => Reason::Written(closing.why.clone()),
     }
 }

@@ -173,7 +173,7 @@ impl Replacements {
 
     fn reason(&self, reason: &mut Reason) {
         match reason {
-            Reason::Written(text) => *text = self.text(text),
+            Reason::Limit(text) | Reason::Written(text) => *text = self.text(text),
             Reason::Gate(_) => {}
         }
     }

@@ -51,12 +51,17 @@ impl<'a> PeopleAround<'a> {
         said.into_iter().chain(in_thread).chain(beside).min_by_key(|row| row.at())
     }
 
+    /// Whether it is known what people wrote within an hour after a message.
+    pub fn knows_hour_after(&self, row: &MessageRow) -> bool {
+        self.end.duration_since(row.at()) > ANSWER_WINDOW
+    }
+
     /// Returns the questions to everybody that nobody took up within an hour, by time. A question that repeats its
     /// author's last one does not count again, and neither does one at whose end the recording ends.
     pub fn open_questions(&self) -> Vec<MessageRow> {
         let mut found: Vec<MessageRow> = Vec::new();
         for row in self.in_place(None).iter().filter(|row| row.asks() && !row.names_somebody()) {
-            let is_known = self.end.duration_since(row.at()) > ANSWER_WINDOW;
+            let is_known = self.knows_hour_after(&row);
             let begins = !self.is_annotated || row.is_opener();
             let is_again = || says_again(asked(&row), found.iter().map(asked));
             if is_known && begins && !is_again() && self.taken_up(&row).is_none() {

@@ -262,7 +262,19 @@ impl PolicySums {
             answers: self.answers,
             reactions: self.reactions,
             without_model: (options.source == ReportSource::Builtin).then_some(self.without_model),
-            ways: ways(ways_posts, all.count, self.answers, &cost, period),
+            ways: ways(
+                ways_posts,
+                all.count - self.unposted.min(all.count),
+                self.answers,
+                // What was only wanted was not written, and a judge that always says no leaves replies unwritten.
+                ReplyPrices {
+                    cost: &cost,
+                    has_all: self.unposted == 0
+                        && options.source != ReportSource::AlwaysSilent
+                        && (options.source != ReportSource::Ledger || ways_posts.is_some()),
+                },
+                period,
+            ),
             cost,
             by_channel: self.channels,
             by_hour: self.hours.to_vec(),
@@ -271,15 +283,24 @@ impl PolicySums {
     }
 }
 
-/// The ways to run the persona. `unasked` is how many replies it writes without being asked, at least by the rules that
+/// What was paid, or would be.
+#[derive(Clone, Copy)]
+struct ReplyPrices<'a> {
+    cost: &'a CostFigures,
+    /// Whether it has the replies of all posts.
+    has_all: bool,
+}
+
+/// The ways to run the persona. `unasked` is how many replies it wrote without being asked, at least by the rules that
 /// stand in for a model.
 fn ways(
     posts: Option<PostFigures>,
     unasked: usize,
     answers: usize,
-    cost: &CostFigures,
+    prices: ReplyPrices<'_>,
     period: Period,
 ) -> Vec<WayFigures> {
+    let cost = prices.cost;
     let per_month = |price: Option<f64>| period.per_days(price?, DAYS_OF_MONTH);
     // Replies are of about the same length, asked or unasked.
     let share = answers as f64 / (answers + unasked).max(1) as f64;
@@ -289,7 +310,7 @@ fn ways(
         .map(|way| {
             let (posts, price) = match way {
                 Way::OnlyWhenAsked => (Some(PostFigures::default()), when_asked),
-                Way::ProposesFirst | Way::JoinsIn => (posts, cost.total),
+                Way::ProposesFirst | Way::JoinsIn => (posts, cost.total.filter(|_| prices.has_all)),
             };
             WayFigures {
                 way,
@@ -316,12 +337,16 @@ mod tests {
         };
         let period = Period { from: None, to: None, days: DAYS_OF_MONTH };
         let posts = Some(PostFigures { count: 3, at_open_questions: 1, in_mid_talk: 2 });
-        let found = ways(posts, 3, 1, &cost, period);
+        let prices = ReplyPrices { cost: &cost, has_all: true };
+        let found = ways(posts, 3, 1, prices, period);
         let cents = |way: &WayFigures| (way.price_per_month.unwrap() * 100.0).round();
         assert_eq!(found.iter().map(cents).collect::<Vec<_>>(), [200.0, 1100.0, 1100.0]);
         assert_eq!(found[0].posts, Some(PostFigures::default()));
         let short = Period { days: 0.5, ..period };
-        let found = ways(None, 0, 0, &cost, short);
+        let unwritten = ways(None, 0, 1, ReplyPrices { has_all: false, ..prices }, period);
+        assert_eq!(unwritten[1].price_per_month.or(unwritten[2].price_per_month), None);
+        assert!(unwritten[0].price_per_month.is_some());
+        let found = ways(None, 0, 0, prices, short);
         assert!(
             found.iter().all(|way| way.price_per_month.is_none() && way.posts_per_week.is_none())
         );

@@ -223,6 +223,7 @@ impl<'a> ChannelAnalysis<'a> {
             act: self.act(moment),
             after,
             reason: self.reason(moment),
+            is_hour_known: people.knows_hour_after(about),
             taken_up,
             mid_talk: candidate
                 .mid_talk
@@ -292,7 +293,7 @@ impl<'a> ChannelAnalysis<'a> {
     /// Returns the reason of a gate, or that of a judge whose verdicts are known.
     fn reason(&self, moment: &Moment) -> Option<Reason> {
         let is_told = match &moment.reason {
-            Reason::Gate(_) => true,
+            Reason::Gate(_) | Reason::Limit(_) => true,
             Reason::Written(text) => match self.source {
                 ReportSource::Model | ReportSource::Ledger => !text.is_empty(),
                 ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
@@ -304,10 +305,10 @@ impl<'a> ChannelAnalysis<'a> {
     }
 }
 
-/// Whether the judge was asked. Mentions are answered without it, and a gate decides before it.
+/// Whether the judge was asked. Mentions are answered without it, and a gate or a limit decides before it.
 fn is_checked(moment: &Moment) -> bool {
     match &moment.reason {
-        Reason::Gate(_) => false,
+        Reason::Gate(_) | Reason::Limit(_) => false,
         Reason::Written(_) => !moment.is_owed,
     }
 }

@@ -11,7 +11,7 @@ use crate::report::format;
 /// The height of the columns of the hours, and the width of one, in units of the drawing.
 pub const HEIGHT: f64 = 60.0;
 const COLUMN: f64 = 10.0;
-/// The maximum number of channels with a bar. The others are in no row.
+/// The maximum number of channels with a bar. The others share a row.
 const MAX_CHANNELS: usize = 12;
 
 /// A channel's posts, or its checks if it is not known when the persona would post.
@@ -76,7 +76,27 @@ pub fn channel_bars(policy: &PolicyFigures, language: Language) -> Vec<ChannelBa
             messages: format::count(channel.messages),
         }
     };
-    channels.iter().take(MAX_CHANNELS).map(bar).collect()
+    let (shown, rest) = channels.split_at(channels.len().min(MAX_CHANNELS));
+    let mut bars: Vec<ChannelBar> = shown.iter().map(bar).collect();
+    if !rest.is_empty() {
+        let mut sum = ChannelFigures::default();
+        for channel in rest {
+            sum.posts.add(channel.posts);
+            sum.checks += channel.checks;
+            sum.messages += channel.messages;
+        }
+        let channels = format::number_of(counted::channels, rest.len(), language);
+        let name = texts::more_channels(language, &channels);
+        // The bars are as long as the longest of one channel.
+        let row = bar(&&sum);
+        bars.push(ChannelBar {
+            name,
+            other: row.other.min(100.0 - row.mid_talk.min(100.0)),
+            mid_talk: row.mid_talk.min(100.0),
+            ..row
+        });
+    }
+    bars
 }
 
 /// The columns of the hours. `None` if all are empty.

@@ -1,5 +1,6 @@
 //! The lines of config that a report proposes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use aizuchi_config::channels::ChannelKey;
@@ -31,7 +32,8 @@ pub fn config_lines(report: &Report, policy: &PolicyFigures, language: Language)
     };
     let worse = policy.by_channel.iter().filter(is_worse);
     let keys = worse.filter_map(|channel| ChannelKey::try_from(key(&channel.name)).ok());
-    let keys: Vec<ChannelKey> = keys.collect();
+    // Two workspaces may have channels of one name, and a key may stand once.
+    let keys: BTreeSet<ChannelKey> = keys.collect();
     if !keys.is_empty() {
         let _ = writeln!(lines, "channels:  # {}", texts::often_in_mid_talk(language));
     }

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use crate::replay::moments::CallCount;
 use crate::report::figures::CostFigures;
 
-/// The models whose prices are shown if none is configured whose price is known.
-const COMMON_MODELS: [&str; 2] = ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"];
+/// The models whose prices are shown if none is configured.
+pub const COMMON_MODELS: [&str; 2] = ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"];
 /// The assumed lengths of answers, if none were counted: a judgment is a short JSON object, a reply a few sentences.
 const JUDGMENT_TOKENS: u64 = 90;
 const REPLY_TOKENS: u64 = 120;
@@ -25,6 +25,8 @@ const REPLY_TOKENS: u64 = 120;
 const MEMORY_INTERVAL: i64 = 3600;
 /// A short-term memory is made from the messages of this many seconds.
 const MEMORY_WINDOW: i64 = 24 * 3600;
+/// The most messages that one update reads.
+const MEMORY_MESSAGES: usize = 1000;
 /// The lengths of the prompt that makes a memory, and of the short and long memories that it reads and writes.
 const MEMORY_PROMPT_TOKENS: u64 = 1100;
 const SHORT_MEMORY_TOKENS: u64 = 300;
@@ -66,13 +68,14 @@ pub struct MemoryCalls {
 }
 
 impl CostBasis {
-    /// The price of the calls of a replay: with the model that judged, else with a configured one, else with a common
+    /// The price of the calls of a replay: with the model that judged, else with the configured one, else with a common
     /// one.
     pub fn replay(&self, calls: ReplayCalls, judge: Option<&PricedModel>) -> CostFigures {
         let configured = self.configured.iter().map(String::as_str);
-        let known = judge.map(|judge| &*judge.model).into_iter().chain(configured);
+        // A model of one's own whose price is not known is not priced as another one.
+        let mut known = judge.map(|judge| &*judge.model).into_iter().chain(configured);
         let is_priced = |model: &&str| self.prices.cost(model, Usage::default()).is_some();
-        let Some(model) = known.chain(COMMON_MODELS).find(is_priced) else {
+        let Some(model) = known.next().or(COMMON_MODELS.into_iter().find(is_priced)) else {
             return CostFigures::default();
         };
         let price = |calls: CallCount, length: u64| {
@@ -103,7 +106,9 @@ impl CostFigures {
     pub fn from_ledger(sums: &[CallSum]) -> Self {
         let of = |is_meant: fn(CallKind) -> bool| {
             let meant = sums.iter().filter(|sum| is_meant(sum.kind));
-            Some(meant.map(|sum| sum.price.micros).sum::<u64>() as f64 / 1e6)
+            let price = meant.clone().map(|sum| sum.price.micros).sum::<u64>() as f64 / 1e6;
+            let is_unpriced = price == 0.0 && meant.map(|sum| sum.unpriced_tokens).sum::<u64>() > 0;
+            (!is_unpriced).then_some(price)
         };
         let is_check = |kind| matches!(kind, CallKind::Judge | CallKind::State);
         Self {
@@ -136,7 +141,8 @@ impl MemoryCalls {
         let length = length / u64::max(measured, 1);
         let mut calls = CallCount::default();
         let mut call = |messages: usize, memories: u64| {
-            let input_tokens = MEMORY_PROMPT_TOKENS + messages as u64 * length + memories;
+            let messages = messages.min(MEMORY_MESSAGES) as u64;
+            let input_tokens = MEMORY_PROMPT_TOKENS + messages * length + memories;
             let usage = Usage { input_tokens, is_estimated: true, ..Usage::default() };
             calls.add(CallCount { calls: 1, usage });
         };
@@ -226,12 +232,18 @@ mod tests {
             memory: calls(100, 1_000_000, 0),
             answers: CallCount::default(),
         };
-        let cost = basis(&["ollama/qwen3", "openai/gpt-5-mini"]).replay(counted, None);
+        let cost = basis(&["openai/gpt-5-mini", "ollama/qwen3"]).replay(counted, None);
         assert_eq!(cost.model.as_deref(), Some("openai/gpt-5-mini"));
         // Two million tokens in at 0.25 and 90 000 out at 2; the same of the others.
         assert_eq!((cost.checks, cost.replies), (Some(0.68), Some(0.0124)));
         assert_eq!(cost.memory, Some(0.35));
         assert!((cost.total.unwrap() - 1.0424).abs() < 1e-9);
+        // An own model without a known price has none, whatever others cost.
+        let own = basis(&["ollama/qwen3"]).replay(counted, None);
+        assert_eq!(
+            (own.model.as_deref(), own.total, own.to_ask),
+            (Some("ollama/qwen3"), None, None)
+        );
         let unwritten = ReplayCalls { checks: calls(3, 0, 0), ..counted };
         assert_eq!(basis(&[]).replay(unwritten, None).total, None);
     }

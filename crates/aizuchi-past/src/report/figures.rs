@@ -144,7 +144,7 @@ pub struct CostFigures {
     pub to_ask: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChannelFigures {
     pub name: String,
     pub messages: usize,

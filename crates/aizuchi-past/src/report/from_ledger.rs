@@ -211,6 +211,7 @@ fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> 
         reason: match (kind, decision.gate.filter(|_| !is_limit)) {
             (MomentKind::WouldHaveSpoken, _) => Reason::Written(wanted.unwrap_or(why)),
             (_, Some(gate)) => Reason::Gate(gate),
+            (_, None) if is_limit => Reason::Limit(why),
             (_, None) => Reason::Written(why),
         },
         text: (!texts.is_empty()).then(|| texts.join("\n\n")),

@@ -25,6 +25,8 @@ pub struct ReportMoment {
     pub act: MomentAct,
     pub after: Vec<MomentMessage>,
     pub reason: Option<Reason>,
+    /// Whether it is known what people wrote within an hour.
+    pub is_hour_known: bool,
     /// The first other person who wrote after the message that the moment is about, and how many seconds after it.
     pub taken_up: Option<Person>,
     /// The person whose message is closest to a post in mid-talk. The seconds are negative if it came before the post.

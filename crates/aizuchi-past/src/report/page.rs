@@ -39,6 +39,8 @@ struct ReportPage<'a> {
     prices: String,
     /// Whether it is known when the persona would post.
     is_known: bool,
+    /// Whether a model would have been asked at moments that are shown.
+    asks_model: bool,
     groups: Vec<ReportGroupView>,
     channels: Vec<ChannelBar>,
     hours: Option<HourChart>,
@@ -153,6 +155,7 @@ impl<'a> PageBuilder<'a> {
             posts_label,
             prices: sentences::prices(report, policy, l),
             is_known: policy.posts.is_some(),
+            asks_model: policy.moments.iter().any(|one| one.act == MomentAct::WouldAsk),
             groups: self.groups(),
             channels: channel_bars(policy, l),
             hours: hour_chart(policy, l),

@@ -17,14 +17,14 @@ use crate::report::figures::{
 use crate::report::format;
 use crate::report::moment::{MomentAct, MomentGroup, ReportMoment};
 
-/// The command that asks a model about what was said, in place of a replay of the ledger's.
-const ASK_FROM_STORE: &str = "aizuchi replay --from-store --judge model --report report.html";
-
 /// Says how often the persona spoke, or would have, and what to do if that is not known.
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
     let Some(posts) = policy.posts else {
-        return vec![texts::needs_model(l, &report.persona), find_out(report, policy, l)];
+        return match report.source.has_verdicts() {
+            true => vec![texts::all_verdicts_unknown(l, &report.persona)],
+            false => vec![texts::needs_model(l, &report.persona), find_out(report, policy, l)],
+        };
     };
     let said = match report.source {
         ReportSource::Ledger => ledger_headline(report, policy, posts, l),
@@ -43,7 +43,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     let unknown = (policy.unknown_verdicts > 0)
         .then(|| texts::verdicts_unknown(l, &format::times(policy.unknown_verdicts, l)));
     let unasked = (report.source == ReportSource::Ledger && policy.checks == 0)
-        .then(|| texts::find_out_from_store(l, ASK_FROM_STORE));
+        .then(|| texts::find_out_from_store(l, &ask_from_store(report, policy)));
     [Some(first), unknown, unasked].into_iter().flatten().collect()
 }
 
@@ -95,10 +95,21 @@ fn your_channels(report: &Report, language: Language) -> String {
     }
 }
 
+/// The command that asks a model about what was said, in place of a replay of the ledger's.
+fn ask_from_store(report: &Report, policy: &PolicyFigures) -> String {
+    let model = model_option(report, policy);
+    format!("aizuchi replay --from-store --judge model{model} --report report.html")
+}
+
+/// What it costs to ask a model about all policies, in one run under one limit. `None` if a price is not known.
+fn to_ask(report: &Report) -> Option<f64> {
+    report.policies.iter().map(|policy| policy.cost.to_ask).sum()
+}
+
 /// Says what to run to see where the persona would have spoken, and what that costs.
 fn find_out(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let command = ask_options(report, policy);
-    match policy.cost.to_ask {
+    match to_ask(report) {
         Some(price) => texts::find_out(language, &command, &estimated(price, report, language)),
         None => texts::find_out_unpriced(language, &command),
     }
@@ -106,10 +117,22 @@ fn find_out(report: &Report, policy: &PolicyFigures, language: Language) -> Stri
 
 /// The options that make a replay ask a model, with a limit on what it costs.
 fn ask_options(report: &Report, policy: &PolicyFigures) -> String {
-    let most = cost::limit(policy.cost.to_ask.unwrap_or_default());
-    let model = policy.cost.model.as_deref().filter(|_| !report.names_model);
-    let model = model.map(|model| format!(" --model {model}")).unwrap_or_default();
-    format!("--judge model{model} --max-cost {most:.0}")
+    let model = model_option(report, policy);
+    match to_ask(report) {
+        Some(price) => format!("--judge model{model} --max-cost {:.0}", cost::limit(price)),
+        // Without a price, only the number of calls can be limited.
+        None => {
+            let checks: usize = report.policies.iter().map(|policy| policy.checks).sum();
+            format!("--judge model{model} --max-calls {:.0}", cost::limit(checks as f64))
+        }
+    }
+}
+
+/// The option that names a model, if the config names none.
+fn model_option(report: &Report, policy: &PolicyFigures) -> String {
+    let model = policy.cost.model.as_deref().or(cost::COMMON_MODELS.first().copied());
+    let model = model.filter(|_| !report.names_model);
+    model.map(|model| format!(" --model {model}")).unwrap_or_default()
 }
 
 fn estimated(price: f64, report: &Report, language: Language) -> String {
@@ -179,10 +202,10 @@ fn way_row(
 
 fn not_known(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     if report.source == ReportSource::Ledger {
-        return texts::not_known_unpriced(language, ASK_FROM_STORE);
+        return texts::not_known_unpriced(language, &ask_from_store(report, policy));
     }
     let command = "--judge model";
-    match policy.cost.to_ask {
+    match to_ask(report) {
         Some(price) => texts::not_known_yet(language, command, &estimated(price, report, language)),
         None => texts::not_known_unpriced(language, command),
     }
@@ -236,7 +259,7 @@ pub fn act(act: &MomentAct, language: Language) -> &'static str {
 pub fn reason(moment: &ReportMoment, language: Language) -> Option<String> {
     moment.reason.as_ref().map(|reason| match reason {
         Reason::Gate(gate) => gate_reason(language, *gate).to_owned(),
-        Reason::Written(text) => text.clone(),
+        Reason::Limit(text) | Reason::Written(text) => text.clone(),
     })
 }
 
@@ -244,8 +267,9 @@ pub fn reason(moment: &ReportMoment, language: Language) -> Option<String> {
 pub fn what_people_did(moment: &ReportMoment, language: Language) -> String {
     let l = language;
     let taken_up = match &moment.taken_up {
-        None => texts::nobody_took_it_up(l).to_owned(),
         Some(one) => texts::taken_up(l, Name(&one.person.name), &format::duration(one.seconds, l)),
+        None if moment.is_hour_known => texts::nobody_took_it_up(l).to_owned(),
+        None => texts::not_taken_up_yet(l).to_owned(),
     };
     let Some(one) = &moment.mid_talk else { return taken_up };
     let (name, gap) = (Name(&one.person.name), format::duration(one.seconds, l));

@@ -67,10 +67,22 @@ impl Keepers {
                 RefusalReason::ProposalDecided | RefusalReason::ConsentDecided,
             ) => texts::keeper::already_decided(language),
             ActionRefusal::Order(RefusalReason::ProposalBlocked) => texts::keeper::busy(language),
-            refusal => {
+            ActionRefusal::Order(
+                RefusalReason::ProposalLapsed
+                | RefusalReason::ProposalGone
+                | RefusalReason::ConsentLapsed
+                | RefusalReason::ConsentGone
+                | RefusalReason::TrustOfferGone,
+            )
+            | ActionRefusal::NoProposal => {
                 let reason = refusal.kind().1;
                 info!(platform = workspace.platform(), %workspace, reason, "a keeper's choice came too late");
                 subject.too_late(language)
+            }
+            refusal => {
+                let (key, error) = (subject.key(), refusal.describe(Language::En));
+                warn!(platform = workspace.platform(), %workspace, key, error, "the answer of a keeper could not be stored");
+                texts::commands::failed(language)
             }
         }
     }

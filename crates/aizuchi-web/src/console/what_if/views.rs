@@ -227,6 +227,7 @@ impl ViewBuilder<'_> {
             (Reason::Gate(gate), _) => {
                 Some(texts::judging::gate_reason(self.language, *gate).to_owned())
             }
+            (Reason::Limit(why), _) => Some(why.clone()),
             (Reason::Written(why), _) if why.is_empty() => None,
             (Reason::Written(why), _) => Some(match self.may_read_reasons() {
                 true => why.clone(),
