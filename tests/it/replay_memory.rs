@@ -18,7 +18,7 @@ const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
 const BYTES_FOR_EACH_MESSAGE: usize = 256;
 /// With further channels come their rows' indexes, and the channels that a replay works ahead. A million messages still
 /// take less than 600 MB.
-const BYTES_WITH_CHANNELS: u64 = 500;
+const BYTES_WITH_CHANNELS: usize = 500;
 
 /// Writes generated channels: bursts of messages with pauses between them, in which the persona speaks.
 fn write_channels(file: &Path, channels: usize, messages: usize) {
