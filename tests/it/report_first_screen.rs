@@ -133,13 +133,14 @@ fn shown(page: &str) -> FirstScreen {
     let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("{text:?}"));
     let row = between(page, "Joins in", "</tr>");
     let cells: Vec<&str> = row.split("<td").skip(1).map(|cell| between(cell, ">", "<")).collect();
-    let (at_open, open) = cells[1].split_once(" of ").unwrap();
+    let [(at_open, open), (mid_talk, _)] =
+        [cells[1], cells[2]].map(|cell| cell.split_once(" of ").unwrap());
     FirstScreen {
         month: number(between(&text, "would have spoken about ", " times a month")),
         week: cells[0].to_owned(),
         at_open_questions: number(at_open),
         open_questions: number(open),
-        in_mid_talk: number(cells[2]),
+        in_mid_talk: number(mid_talk),
         messages: number(between(&text, "From ", " messages")),
         people: number(between(&text, " messages of ", " people")),
         channels: number(between(&text, "In your ", " channels")),

@@ -121,9 +121,9 @@ texts! {
     then: "Then" / "その後";
     left_out_between(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
-    nobody_took_it_up: "Nobody took it up within an hour." / "1 時間、誰も応じませんでした。";
+    nobody_took_it_up: "Nobody else took it up within an hour." / "1 時間、ほかの誰も応じませんでした。";
     not_taken_up_yet: "Nobody had taken it up when this ends, less than an hour later." / "ここまでの記録（1 時間未満）では、誰も応じていません。";
-    taken_up(name: Name<'_>, after: &str): "{name} took it up {after} after the message." / "発言の {after}後に {name:#}が応じました。";
+    taken_up(name: Name<'_>, after: &str): "{name} wrote next, {after} after the message." / "発言の {after}後に {name:#}が次の発言をしました。";
     wrote_before(name: Name<'_>, before: &str): "{name} wrote {before} before this moment." / "この場面の {before}前に {name:#}の発言がありました。";
     wrote_after(name: Name<'_>, after: &str): "{name} wrote {after} after this moment." / "この場面の {after}後に {name:#}の発言がありました。";
 

@@ -218,6 +218,7 @@ mod tests {
             act: MomentAct::Silent,
             after: Vec::new(),
             reason: None,
+            is_hour_known: true,
             taken_up: None,
             mid_talk: None,
             rank,

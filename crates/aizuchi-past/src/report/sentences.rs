@@ -189,7 +189,10 @@ fn way_row(
             None => format::count(posts.count),
         };
         let [part, whole] = [posts.at_open_questions, policy.open_questions].map(format::count);
-        [count, texts::of_total(l, &part, &whole), format::count(posts.in_mid_talk)]
+        // Of how many: the posts beside it may be those of a week.
+        let mid_talk = [posts.in_mid_talk, posts.count].map(format::count);
+        let mid_talk = texts::of_total(l, &mid_talk[0], &mid_talk[1]);
+        [count, texts::of_total(l, &part, &whole), mid_talk]
     });
     let price = way.price_per_month;
     WayRow {
