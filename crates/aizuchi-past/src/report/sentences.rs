@@ -190,8 +190,11 @@ fn way_row(
         };
         let [part, whole] = [posts.at_open_questions, policy.open_questions].map(format::count);
         // Of how many: the posts beside it may be those of a week.
-        let mid_talk = [posts.in_mid_talk, posts.count].map(format::count);
-        let mid_talk = texts::of_total(l, &mid_talk[0], &mid_talk[1]);
+        let [part_of_posts, all] = [posts.in_mid_talk, posts.count].map(format::count);
+        let mid_talk = match posts.count {
+            0 => all,
+            _ => texts::of_total(l, &part_of_posts, &all),
+        };
         [count, texts::of_total(l, &part, &whole), mid_talk]
     });
     let price = way.price_per_month;
