@@ -75,7 +75,7 @@ impl RecordingArgs {
         } else {
             format!("; left out: {}", left_out.join(", "))
         };
-        anyhow::ensure!(recording.channels.len() > 0, "{} holds no messages{why}", self.name());
+        anyhow::ensure!(!recording.channels.is_empty(), "{} holds no messages{why}", self.name());
         Ok(recording)
     }
 

@@ -26,7 +26,7 @@ fn workshop() -> String {
                 String::new()
             },
             day % 50,
-            if day % 3 == 0 { "@Aizuchi" } else { "Ruth," },
+            if day.is_multiple_of(3) { "@Aizuchi" } else { "Ruth," },
         )
     };
     recording(&(0..30).map(day).collect::<String>())

@@ -134,7 +134,7 @@ pub async fn ask_all<T>(
         progress();
         (index, asked)
     });
-    let mut asked: Vec<(usize, (MindAnswer<T>, Option<EvalCall>))> =
+    let mut asked: Vec<_> =
         stream::iter(calls).buffer_unordered(MAX_CONCURRENT_CALLS).collect().await;
     asked.sort_by_key(|(index, _)| *index);
     let (answers, calls): (Vec<_>, Vec<_>) = asked.into_iter().map(|(_, asked)| asked).unzip();
