@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
-use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState, ConsentStep};
+use aizuchi_model::decision::consent::{
+    Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
+};
 use aizuchi_model::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
-use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId, TrustState};
+use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
@@ -213,12 +215,30 @@ impl StoredQuestion {
                 Order::DecideProposal { workspace, id: *id, choice, by }
             }
             StoredQuestion::Call(Consent { id, .. }) => {
-                let choice = choice.name().parse().map_err(|_| absent())?;
+                let choice = match choice {
+                    Choice::AllowOnce => ConsentChoice::AllowOnce,
+                    Choice::Refuse => ConsentChoice::Refuse,
+                    Choice::Say
+                    | Choice::Edit
+                    | Choice::NotNow
+                    | Choice::Never
+                    | Choice::ByItself
+                    | Choice::NotYet => return Err(absent()),
+                };
                 let step = ConsentStep::Decide(choice, by.clone());
                 Order::TakeConsentStep { workspace, id: *id, step }.signed(by)
             }
             StoredQuestion::Trust(offer) => {
-                let choice = choice.name().parse().map_err(|_| absent())?;
+                let choice = match choice {
+                    Choice::ByItself => TrustChoice::ByItself,
+                    Choice::NotYet => TrustChoice::NotYet,
+                    Choice::Say
+                    | Choice::Edit
+                    | Choice::NotNow
+                    | Choice::Never
+                    | Choice::AllowOnce
+                    | Choice::Refuse => return Err(absent()),
+                };
                 match offer.state {
                     TrustState::Open => {}
                     TrustState::Accepted | TrustState::Declined => {

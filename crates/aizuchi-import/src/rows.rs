@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-/// The hash of a message's id. The hashes are checked for collisions when the messages of a channel are read.
+/// The hash of a message's id. Of two messages of a channel with the same hash, the second counts as said before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdHash(pub u64);
 

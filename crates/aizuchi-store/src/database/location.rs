@@ -1,4 +1,4 @@
-//! The location of a database: a file, or a server. `store/open.rs` opens it.
+//! The location of a database: a file, or a server. `open.rs` opens it.
 
 use std::fmt;
 use std::path::PathBuf;
