@@ -155,11 +155,7 @@ const MAX_TOPIC_CHARACTERS: usize = 250;
 
 /// Returns a channel's topic on one line, and not longer than a prompt needs.
 pub fn channel_topic(text: &str) -> Arc<str> {
-    let line = to_single_line(text);
-    match line.char_indices().nth(MAX_TOPIC_CHARACTERS) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()).into(),
-        None => line.into(),
-    }
+    to_short_line(text, MAX_TOPIC_CHARACTERS).into()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -400,6 +396,15 @@ pub fn to_single_line(text: &str) -> String {
         return text.trim().to_owned();
     }
     without_hidden_characters(text, ' ').trim().to_owned()
+}
+
+/// Like [`to_single_line`], with an ellipsis in the place of what is longer than this many characters.
+pub fn to_short_line(text: &str, max_characters: usize) -> String {
+    let line = to_single_line(text);
+    match line.char_indices().nth(max_characters) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
 }
 
 /// Returns the text without invisible characters and characters that change its direction, with `\n` for every line

@@ -174,6 +174,12 @@ static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<((?:https?|mailto):[^|>\s]+)(?:\|([^>]*))?>").expect("the pattern is valid")
 });
 
+/// Matches a channel, a group or everybody in the syntax of Slack: what it is, and optionally its name.
+static SLACK_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"<(#[CG]\w+|!(?:here|channel|everyone|subteam\^\w+))(?:\|[#@]?([^>]*))?>";
+    Regex::new(pattern).expect("the pattern is valid")
+});
+
 /// Formats a text for display: mentions become names, hidden characters are removed, and long texts are cut.
 pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
     let text = whole_text(text, name_of);
@@ -195,6 +201,14 @@ pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
         None => found[1].trim_start_matches("mailto:").to_owned(),
     };
     let text = SLACK_LINK.replace_all(&text, link);
+    let named = |found: &Captures<'_>| {
+        let (sign, id) = found[1].split_at(1);
+        let name = found.get(2).map(|name| name.as_str()).filter(|name| !name.is_empty());
+        let is_everybody = id.chars().all(|letter| letter.is_ascii_lowercase());
+        let name = name.unwrap_or(if is_everybody { id } else { "…" });
+        format!("{}{name}", sign.replace('!', "@"))
+    };
+    let text = SLACK_NAME.replace_all(&text, named);
     let shown: String = text.chars().filter(|character| !is_hidden(*character)).collect();
     shown.trim().to_owned()
 }
@@ -284,6 +298,8 @@ mod tests {
                 "see <https://a.example/x|the page> <https://b.example>",
                 "see the page https://b.example",
             ),
+            ("in <#C12|tea> or <#C13>, <!here>", "in #tea or #…, @here"),
+            ("<!subteam^S1|@ops> and <!subteam^S2>, <!--x-->", "@ops and @…, <!--x-->"),
             ("a\u{202e}b\u{7}c\nd ", "abc\nd"),
         ] {
             assert_eq!(shown_text(text, name), expected);
