@@ -59,8 +59,8 @@ fn token(source: &ConfigSource) -> anyhow::Result<String> {
     };
     if source.file().is_some() {
         let config = source.load_without_database(ModelSelection::NoModel)?.config;
-        if let Some(discord) = config.resolved_discord() {
-            return Ok(discord.token.expose().to_owned());
+        if let Some(token) = config.discord.and_then(|discord| discord.token) {
+            return Ok(token.expose().to_owned());
         }
     }
     let environment = Environment::from_process(Path::new(""))?;

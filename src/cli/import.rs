@@ -278,7 +278,7 @@ impl ImportArgs {
         if let Some(named) = self.named_workspace() {
             return Ok(named);
         }
-        let Some(slack) = config.resolved_slack() else {
+        let Some(slack) = config.slack_settings() else {
             anyhow::ensure!(
                 config.discord.is_none(),
                 "the input does not say which workspace it comes from; --workspace can name a Discord server, as in \
@@ -286,7 +286,7 @@ impl ImportArgs {
             );
             return Ok(local::workspace_id());
         };
-        let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
+        let identity = fetch_identity(&slack).await;
         Ok(identity
             .context(
                 "cannot ask Slack which workspace this is; give --workspace the id of the Slack team, which begins with T \
@@ -365,9 +365,9 @@ fn has_only_private_channels(data: &[ImportData]) -> bool {
 /// How much of the platform's own history is read when a channel is first seen.
 fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDuration> {
     if workspace.as_str().starts_with("discord:") {
-        return config.resolved_discord().map(|discord| discord.history);
+        return config.discord_settings().map(|discord| discord.history_span);
     }
-    config.resolved_slack().map(|slack| slack.history)
+    config.slack_settings().map(|slack| slack.history_span)
 }
 
 /// Imports the data of one workspace and its messages, which are too many to hold in memory.

@@ -180,7 +180,7 @@ impl TunedSetting {
                 }
             },
             TunedSetting::Gate(_) => {
-                let gates = response.gates.iter().map(|gate| gate.gate().name());
+                let gates = response.gates.iter().map(|gate| gate.rule().name());
                 format!("[{}]", gates.collect::<Vec<&str>>().join(", "))
             }
             TunedSetting::MinWait

@@ -14,15 +14,6 @@ use aizuchi_model::rules::{Mode, PostTiming, Rulebook, TimingRules};
 use crate::replay::Policy;
 use crate::tune::tuned_setting::TunedSetting;
 
-/// Every gate that a setting may name.
-pub const GATES: [JudgeGate; 5] = [
-    JudgeGate::Directed,
-    JudgeGate::Unchanged,
-    JudgeGate::NothingOpen,
-    JudgeGate::Cooldown,
-    JudgeGate::Share,
-];
-
 /// The settings that may be changed, in the order of the page.
 pub const SETTINGS: [TunedSetting; 6] = [
     TunedSetting::MinConfidence,
@@ -135,7 +126,7 @@ impl TriedSettings {
 
     /// Sets which gates are on. Keeps the order in force, and appends new gates.
     pub fn set_gates(&mut self, chosen: &[JudgeGate]) {
-        let order = self.present.config.response.gates.iter().chain(&GATES);
+        let order = self.present.config.response.gates.iter().chain(JudgeGate::ALL);
         let mut gates: Vec<JudgeGate> = Vec::new();
         for gate in order.filter(|gate| chosen.contains(gate)) {
             if !gates.contains(gate) {
