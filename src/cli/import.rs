@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use aizuchi_agent::forgetter::expires_before;
@@ -38,9 +37,8 @@ use clap::Args;
 use futures_util::{Stream, stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use tokio_util::sync::CancellationToken;
 
-use crate::cli::print;
+use crate::cli::{block_on, print, with_store};
 
 /// Import from myao2, kotonoha or another Aizuchi, or from exports and recorded messages.
 ///
@@ -96,23 +94,14 @@ struct Imported {
 }
 
 impl ImportArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(async {
+        let imported = block_on(async {
             let input = self.read(&config).await?;
-            let (store, writer) = config.database_address().open().await?;
-            let stop = CancellationToken::new();
-            let import = async {
-                let imported = import(input, Arc::new(store), &config).await;
-                stop.cancel();
-                imported
-            };
-            let (writer_end, imported) = tokio::join!(writer.run(stop.clone()), import);
-            writer_end?;
-            print(&describe_imported(&imported?, &config))?;
-            Ok(ExitCode::SUCCESS)
-        })
+            let work = async |store| import(input, Arc::new(store), &config).await;
+            with_store(&config.database_address(), work).await
+        })?;
+        print(&describe_imported(&imported, &config))
     }
 
     async fn read(&self, config: &Config) -> anyhow::Result<ReadInput> {
