@@ -90,10 +90,12 @@ async fn forget(
 ) -> anyhow::Result<()> {
     let now = Clock::system().now();
     let forget = async |store: DatabaseStore| {
+        let mut result = Ok(());
         for (workspace, _) in gates {
-            store.order(Order::ForgetMoments { workspace }.signed(""), now).await?;
+            let forgotten = store.order(Order::ForgetMoments { workspace }.signed(""), now).await;
+            result = result.and(forgotten.map(drop));
         }
-        Ok(())
+        Ok(result?)
     };
     with_store(address, forget).await
 }
