@@ -194,6 +194,13 @@ impl Workspace {
         self.post_system_message(channel_id, user, "channel_convert_to_private", text, &[])
     }
 
+    /// Sets the topic, which only a system message tells.
+    pub fn set_topic(&mut self, id: &str, user: &str, topic: &str) -> Result<(), ApiError> {
+        topic.clone_into(&mut self.channel_mut(id)?.topic);
+        let text = format!("set the channel topic: {topic}");
+        self.post_system_message(id, user, "channel_topic", text, &[("topic", json!(topic))])
+    }
+
     pub fn delete_channel(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
         let kind = format!("{}_deleted", self.channel(channel_id)?.kind.event_prefix());
         self.emit_in_channel(

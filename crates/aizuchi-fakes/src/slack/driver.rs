@@ -124,6 +124,10 @@ impl FakeSlack {
         self.with_workspace(|workspace| workspace.rename_channel(channel, user, name))
     }
 
+    pub fn set_topic(&self, channel: &str, user: &str, topic: &str) -> Result<(), ApiError> {
+        self.with_workspace(|workspace| workspace.set_topic(channel, user, topic))
+    }
+
     pub fn archive_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
         self.with_workspace(|workspace| workspace.archive(channel, user))
     }

@@ -77,6 +77,12 @@ impl FakeDiscord {
         })
     }
 
+    pub fn set_topic(&self, channel: ChannelId, topic: &str) -> Result<(), ApiError> {
+        self.with_world(|world| {
+            world.update_channel(channel, |channel| channel.topic = Some(topic.to_owned()))
+        })
+    }
+
     /// Deletes a channel or a thread with its messages.
     pub fn delete_channel(&self, channel: ChannelId) -> Result<(), ApiError> {
         self.with_world(|world| world.delete_channel(channel))
