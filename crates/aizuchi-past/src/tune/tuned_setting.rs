@@ -52,6 +52,11 @@ impl TunedSetting {
         TunedSetting::MaxDelay,
     ];
 
+    /// Returns the key in the config.
+    pub fn name(self) -> &'static str {
+        self.key_and_values().0
+    }
+
     /// Returns the values to try, in seconds or as a share. For a gate, 1 is on and 0 is off. For the strategy,
     /// [`ADAPTIVE`] or the seconds of a fixed wait.
     pub fn values(self) -> &'static [f64] {
@@ -174,7 +179,7 @@ impl TunedSetting {
             }
             number => number.value(policy).to_string(),
         };
-        format!("{}: {value}", self.key_and_values().0)
+        format!("{}: {value}", self.name())
     }
 
     /// Returns the `response` section that sets `settings`, which must be in the order of [`Self::ALL`].
