@@ -35,7 +35,6 @@ const SHARED: &[(&str, usize, &str)] = &[
     ("Fault", 3, FILLED_IN),
     ("FaultSpec", 3, FILLED_IN),
     ("Faults", 3, FILLED_IN),
-    ("SearchDepth", 2, "the settings' own, from which the search engine's is made"),
 ];
 
 #[test]

@@ -98,25 +98,11 @@ const SHARES: [(MomentGroup, usize); 4] = [
     (MomentGroup::Silence, 2),
 ];
 
-/// What the selection needs to know of a moment.
-pub trait Rated {
-    fn group(&self) -> MomentGroup;
-    fn rank(&self) -> i64;
-    fn at(&self) -> Timestamp;
-}
+/// What the selection needs to know of a moment: its group, its rank and its time.
+pub type Rating = (MomentGroup, i64, Timestamp);
 
-impl Rated for ReportMoment {
-    fn group(&self) -> MomentGroup {
-        self.group
-    }
-
-    fn rank(&self) -> i64 {
-        self.rank
-    }
-
-    fn at(&self) -> Timestamp {
-        self.at
-    }
+fn rating(one: &ReportMoment) -> Rating {
+    (one.group, one.rank, one.at)
 }
 
 /// Selects the moments of a report, by group and time. Each message has at most one.
@@ -141,22 +127,23 @@ pub fn choose(mut all: Vec<ReportMoment>) -> Vec<ReportMoment> {
         *share += more;
         free -= more;
     }
-    groups.into_iter().flat_map(|(share, of_group)| choose_from(of_group, share)).collect()
+    groups.into_iter().flat_map(|(share, of_group)| choose_from(of_group, share, rating)).collect()
 }
 
 /// Selects some moments of one group. Those in mid-talk are the ones closest to a person's message; the others are
 /// spread over the period.
-pub fn choose_from<T: Rated>(mut group: Vec<T>, count: usize) -> Vec<T> {
-    let first_rank = group.iter().map(Rated::rank).min().unwrap_or_default();
-    let is_ranked = group.first().is_some_and(|one| one.group() == MomentGroup::MidTalk);
-    let preferred = group.iter().filter(|one| one.rank() == first_rank).count();
+pub fn choose_from<T>(mut group: Vec<T>, count: usize, rating: impl Fn(&T) -> Rating) -> Vec<T> {
+    let (rank, at) = (|one: &T| rating(one).1, |one: &T| rating(one).2);
+    let first_rank = group.iter().map(rank).min().unwrap_or_default();
+    let is_ranked = group.first().is_some_and(|one| rating(one).0 == MomentGroup::MidTalk);
+    let preferred = group.iter().filter(|one| rank(one) == first_rank).count();
     if is_ranked || preferred < count {
-        group.sort_by_key(|one| (one.rank(), one.at()));
+        group.sort_by_key(|one| (rank(one), at(one)));
         group.truncate(count);
     } else {
-        group.retain(|one| one.rank() == first_rank);
+        group.retain(|one| rank(one) == first_rank);
     }
-    group.sort_by_key(Rated::at);
+    group.sort_by_key(at);
     let length = group.len();
     let chosen: HashSet<usize> = (0..count.min(length))
         .map(|part| (2 * part + 1) * length / (2 * count.min(length)))
@@ -283,9 +270,9 @@ mod tests {
     fn a_short_question_is_shown_only_if_there_are_few_others() {
         let short = |second| moment(MomentGroup::OpenQuestion, second, 1);
         let long = |second| moment(MomentGroup::OpenQuestion, second, 0);
-        let found = choose_from(vec![short(1), long(2), long(3), short(4)], 2);
+        let found = choose_from(vec![short(1), long(2), long(3), short(4)], 2, rating);
         assert!(found.iter().all(|one| one.rank == 0), "{found:?}");
-        assert_eq!(choose_from(vec![short(1), long(2), short(4)], 2).len(), 2);
+        assert_eq!(choose_from(vec![short(1), long(2), short(4)], 2, rating).len(), 2);
     }
 
     #[test]
