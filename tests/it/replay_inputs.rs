@@ -417,7 +417,7 @@ async fn both_databases_keep_private_what_was_written_in_private() {
         };
         let channel = async |id: &str, name: &str, visibility| {
             let (workspace, id) = (WorkspaceId::new("house"), ChannelId::new(id));
-            let channel = Channel { workspace, id, name: name.into(), visibility };
+            let channel = Channel { workspace, id, name: name.into(), visibility, topic: None };
             hear(Heard::Channel(channel), Disposition::NotAMessage).await;
         };
         let say = async |channel: &str, id: &str, text: &str, gate| {

@@ -225,7 +225,7 @@ impl ModelsInUse {
         let may_answer = |problem| problem != ModelProblem::RequestRejected;
         let (workspace, id) = (local::workspace_id(), ChannelId::new("general"));
         let (name, visibility) = (id.0.clone(), Visibility::Public);
-        let room = Channel { workspace, id, name, visibility };
+        let room = Channel { workspace, id, name, visibility, topic: None };
         let latest = self.clock.now() - CHECK_INTERVAL;
         let mut failing = self.all();
         failing.retain(|it| it.problem().is_some_and(may_answer));

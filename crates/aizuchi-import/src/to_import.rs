@@ -361,8 +361,8 @@ fn take_other(
 ) {
     let workspace = workspace.clone();
     match other {
-        OtherLine::Channel { channel: id, channel_name: name, visibility, .. } => {
-            channels.insert(id.clone(), Channel { workspace, id, name, visibility });
+        OtherLine::Channel { channel: id, channel_name: name, visibility, topic, .. } => {
+            channels.insert(id.clone(), Channel { workspace, id, name, visibility, topic });
         }
         OtherLine::User { id, name, is: kind, role, .. } => {
             users.insert(id.clone(), User { workspace, id, name, kind, role });

@@ -144,6 +144,22 @@ pub struct Channel {
     pub id: ChannelId,
     pub name: Arc<str>,
     pub visibility: Visibility,
+    /// What its members say it is for: one line, empty if they say nothing. `None` if that is not known here, so that
+    /// what is stored stays.
+    #[serde(default)]
+    pub topic: Option<Arc<str>>,
+}
+
+/// As long as a topic may be on Slack.
+const MAX_TOPIC_CHARACTERS: usize = 250;
+
+/// Returns a channel's topic on one line, and not longer than a prompt needs.
+pub fn channel_topic(text: &str) -> Arc<str> {
+    let line = to_single_line(text);
+    match line.char_indices().nth(MAX_TOPIC_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()).into(),
+        None => line.into(),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -466,6 +482,14 @@ mod tests {
         ] {
             assert_eq!(WorkspaceId::new(id).platform(), platform);
         }
+    }
+
+    #[test]
+    fn a_topic_is_one_line_of_a_limited_length() {
+        assert_eq!(&*channel_topic(" tea\n and cake "), "tea and cake");
+        assert_eq!(channel_topic(&"茶".repeat(250)).chars().count(), 250);
+        let long = channel_topic(&"茶".repeat(251));
+        assert_eq!((long.chars().count(), long.chars().last()), (251, Some('…')));
     }
 
     #[test]

@@ -463,6 +463,7 @@ mod tests {
                 id: ChannelId::new(format!("c{number:02}")),
                 name: "Tea".into(),
                 visibility: Visibility::Public,
+                topic: None,
             });
         }
         let found = cache.public_channel_named(&workspace, "tea").unwrap();

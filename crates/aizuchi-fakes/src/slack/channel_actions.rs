@@ -177,6 +177,13 @@ impl Workspace {
         self.post_notice(channel_id, user, "channel_convert_to_private", text, &[])
     }
 
+    /// Sets the topic, which only a system message tells.
+    pub fn set_topic(&mut self, id: &str, user: &str, topic: &str) -> ApiResult {
+        topic.clone_into(&mut self.channel_mut(id)?.topic);
+        let text = format!("set the channel topic: {topic}");
+        self.post_notice(id, user, "channel_topic", &text, &[("topic", json!(topic))])
+    }
+
     pub fn delete_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let kind = format!("{}_deleted", self.channel(channel_id)?.kind.event_prefix());
         self.emit_in_channel(

@@ -68,6 +68,7 @@ impl FakeSlack {
         fn join_channel(channel: &str, user: &str) -> ApiResult;
         fn leave_channel(channel: &str, user: &str) -> ApiResult;
         fn rename_channel(channel: &str, user: &str, name: &str) -> ApiResult;
+        fn set_topic(channel: &str, user: &str, topic: &str) -> ApiResult;
         fn archive_channel(channel: &str, user: &str) -> ApiResult;
         fn unarchive_channel(channel: &str, user: &str) -> ApiResult;
         fn make_private(channel: &str, user: &str) -> ApiResult;

@@ -235,6 +235,7 @@ mod tests {
             id: ChannelId::new("C1"),
             name: "tea".into(),
             visibility: Visibility::Public,
+            topic: None,
         }
     }
 

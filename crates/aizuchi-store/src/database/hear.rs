@@ -237,7 +237,8 @@ pub async fn hear_channel(
         .bind(channel.workspace.as_str())
         .bind(channel.id.as_str())
         .bind(&*channel.name)
-        .bind(rows::visibility_name(channel.visibility));
+        .bind(rows::visibility_name(channel.visibility))
+        .bind(channel.topic.as_deref());
     let put = put.execute(&mut *connection).await?;
     // A cached report may show the former name, or a channel that has become private.
     counters.erasures += u64::from(put > 0 && is_known);

@@ -66,6 +66,12 @@ impl FakeDiscord {
         })
     }
 
+    pub fn set_topic(&self, channel: ChannelId, topic: &str) -> ApiResult {
+        self.with_world(|world| {
+            world.update_channel(channel, |channel| channel.topic = Some(topic.to_owned()))
+        })
+    }
+
     /// Makes a user reject direct messages.
     pub fn close_direct_messages(&self, user: UserId) -> ApiResult {
         self.with_world(|world| {

@@ -29,6 +29,9 @@ pub struct DecisionItem {
     /// The name of the channel, if it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    /// What its members say that the channel is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
     /// The prompt that was used, if the decision was made by a model and its prompt was kept. It takes the place of the
     /// one that the messages make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
