@@ -33,16 +33,15 @@ impl ForgetArgs {
         }
         let work = async |store: DatabaseStore| self.forget(&store).await;
         let report = block_on(with_store(&address, work))?;
+        // A copy that an earlier version left behind still holds the forgotten text.
+        let left = match &address {
+            DatabaseLocation::Sqlite(path) => earlier_version::remove_copies(path, Duration::ZERO),
+            DatabaseLocation::Postgres(_) => Vec::new(),
+        };
         print(&report)?;
-        if let DatabaseLocation::Sqlite(path) = &address {
-            // A copy that an earlier version left behind still holds the forgotten text.
-            let left = earlier_version::remove_copies(path, Duration::ZERO);
-            if let Some(copy) = left.first() {
-                anyhow::bail!(
-                    "{} still holds the text, and cannot be removed; delete it",
-                    copy.display()
-                );
-            }
+        if let Some(copy) = left.first() {
+            let copy = copy.display();
+            anyhow::bail!("{copy} still holds the text, and cannot be removed; delete it");
         }
         Ok(())
     }

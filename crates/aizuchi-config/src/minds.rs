@@ -220,14 +220,15 @@ impl ResolvedMinds {
             }
             None => resolver.resolve_mind(agent, &["agents", name], source),
         };
-        let vision = vision.map(|agent| mind(&agent, "vision", vision_source)).transpose()?;
+        // What is wrong with the model of the responses is said before what is wrong with one that inherits from it.
+        let vision = vision.map(|agent| mind(&agent, "vision", vision_source));
         Ok(Self {
             response: mind(&response, "response", source)?,
             judgment: mind(&judgment, "judgment", source)?,
             memory: mind(&memory, "memory", source)?,
             state: mind(&state, "state", state_source)?,
             // The built-in mind cannot see pictures.
-            vision: vision.filter(|mind| mind.model.id != ModelId::Builtin),
+            vision: vision.transpose()?.filter(|mind| mind.model.id != ModelId::Builtin),
             named: if all.is_some() { BTreeMap::new() } else { resolver.named()? },
             transcription,
         })

@@ -300,7 +300,7 @@ impl DiscordPlatform {
             id: guild_channel.id.clone(),
             name: guild_channel.name.clone(),
             visibility: visibility.visibility,
-            topic: Some(guild_channel.topic.clone()),
+            topic: visibility.is_visible.then(|| guild_channel.topic.clone()),
         };
         let membership =
             if visibility.is_visible { Membership::Member } else { Membership::NotMember };

@@ -35,7 +35,7 @@ pub enum SlackEvent {
     ChannelLeft(ChannelId),
     /// A channel became private, or is shared with another workspace.
     ChannelRestricted(ChannelId),
-    /// The name, the visibility or the archived flag of a channel changed.
+    /// The name, the topic, the visibility or the archived flag of a channel changed.
     ChannelChanged(ChannelId),
     UserChanged(SlackUser),
     AppUninstalled,
@@ -379,6 +379,10 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
 /// Returns what a channel is for: its topic, which stands over it, else the purpose that it was made for. A description
 /// of a channel may leave both out.
 pub fn parse_topic(channel: &Value) -> Option<&str> {
+    // What stands over direct messages was not written by their members.
+    if channel["is_im"] == true || channel["is_mpim"] == true {
+        return Some("");
+    }
     let texts = [&channel["topic"]["value"], &channel["purpose"]["value"]];
     texts.into_iter().find_map(non_empty_str).or(texts.into_iter().find_map(Value::as_str))
 }

@@ -192,7 +192,7 @@ async fn names_are_converted_both_ways_and_no_other_mention_is_live() {
     harness.until_kept("SELECT count(*) FROM channels WHERE name = 'coffee'", 1).await;
     let topic = format!("Beans &amp; cups, <@{}> orders", harness.ren);
     harness.slack.set_topic(&harness.tea, &harness.mio, &topic).unwrap();
-    let told = "Beans & cups, @Renate orders";
+    let told = "Beans & cups, @… orders";
     let kept = format!("SELECT count(*) FROM channels WHERE topic = '{told}'");
     harness.until_kept(&kept, 1).await;
     harness.post_mention(&harness.tea, &harness.mio, "and now?");

@@ -33,8 +33,8 @@ const SHARED: &[(&str, usize, &str)] = &[
     ("ViewBuilder", 4, OF_ONE_PAGE),
     ("WorkspaceView", 2, OF_ONE_PAGE),
     ("Fault", 3, FILLED_IN),
-    ("FaultSpec", 3, FILLED_IN),
     ("Faults", 3, FILLED_IN),
+    ("ServerContext", 3, FILLED_IN),
 ];
 
 #[test]

@@ -1,5 +1,7 @@
 //! Delivery to the app: each envelope goes to one of the open sockets and is redelivered until the app acknowledges it.
 
+use std::time::Instant;
+
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -49,6 +51,10 @@ pub struct EnvelopeDelivery {
     pub payload: Value,
     #[serde(rename = "receipt")]
     pub ack_status: AckStatus,
+    #[serde(skip)]
+    pub sent_at: Instant,
+    /// How long the acknowledgement took, if it came.
+    pub milliseconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -186,6 +192,8 @@ impl Dispatcher {
             connection,
             payload: envelope.payload.clone(),
             ack_status: AckStatus::Pending,
+            sent_at: Instant::now(),
+            milliseconds: None,
         });
         self.deliveries.len() - 1
     }
@@ -210,6 +218,8 @@ impl Dispatcher {
         let Some(delivery) = self.deliveries.iter_mut().rev().find(matches) else {
             return;
         };
+        let took = delivery.sent_at.elapsed().as_secs_f64() * 1000.0;
+        delivery.milliseconds.get_or_insert(took);
         match delivery.ack_status {
             AckStatus::Pending => {
                 delivery.ack_status = AckStatus::Acked;

@@ -99,9 +99,9 @@ const SHARES: [(MomentGroup, usize); 4] = [
 ];
 
 /// What the selection needs to know of a moment: its group, its rank and its time.
-pub type Rating = (MomentGroup, i64, Timestamp);
+pub type MomentRating = (MomentGroup, i64, Timestamp);
 
-fn rating(one: &ReportMoment) -> Rating {
+fn rating(one: &ReportMoment) -> MomentRating {
     (one.group, one.rank, one.at)
 }
 
@@ -132,7 +132,11 @@ pub fn choose(mut all: Vec<ReportMoment>) -> Vec<ReportMoment> {
 
 /// Selects some moments of one group. Those in mid-talk are the ones closest to a person's message; the others are
 /// spread over the period.
-pub fn choose_from<T>(mut group: Vec<T>, count: usize, rating: impl Fn(&T) -> Rating) -> Vec<T> {
+pub fn choose_from<T>(
+    mut group: Vec<T>,
+    count: usize,
+    rating: impl Fn(&T) -> MomentRating,
+) -> Vec<T> {
     let (rank, at) = (|one: &T| rating(one).1, |one: &T| rating(one).2);
     let first_rank = group.iter().map(rank).min().unwrap_or_default();
     let is_ranked = group.first().is_some_and(|one| rating(one).0 == MomentGroup::MidTalk);
