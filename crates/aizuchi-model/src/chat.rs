@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_topic_is_one_line_of_a_limited_length() {
-        assert_eq!(&*channel_topic(" tea\n and cake "), "tea and cake");
+        assert_eq!(&*channel_topic(" tea\nand cake "), "tea and cake");
         assert_eq!(&*channel_topic("ask <@U1|ann>, <@!2>: a<b"), "ask @…, @…: a<b");
         assert_eq!(channel_topic(&"茶".repeat(250)).chars().count(), 250);
         let long = channel_topic(&"茶".repeat(251));
