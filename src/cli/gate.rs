@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::chat::{WorkspaceId, strip_control_characters};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
@@ -20,7 +20,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{print, strip_control_characters};
+use crate::cli::print;
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;

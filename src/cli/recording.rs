@@ -8,6 +8,7 @@ use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
 use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
 use aizuchi_store::database::location::DatabaseLocation;
@@ -18,7 +19,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::cli::{number_of, strip_control_characters, tell};
+use crate::cli::{number_of, tell};
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_model::chat::{Channel, Visibility, WorkspaceId, strip_control_characters};
 use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use aizuchi_past::report::cost;
 use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
@@ -21,8 +21,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use crate::cli::print;
 use crate::cli::report_page::{PageArgs, write_page};
-use crate::cli::{print, strip_control_characters};
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, WorkspaceId, strip_control_characters};
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts::files::shown_text;
@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::json;
 
-use crate::cli::{excerpt, print, strip_control_characters};
+use crate::cli::{excerpt, print};
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {

@@ -24,6 +24,7 @@ use aizuchi_model::standing_order::{
 };
 use jiff::Timestamp;
 
+use crate::order_journal::OrderRecord;
 use crate::private_reads::PrivateRead;
 
 /// An order of a user.
@@ -88,6 +89,13 @@ pub enum Order {
         user: UserId,
         /// When the user requested it.
         asked: Timestamp,
+    },
+    /// The same at an operator's request: the name is deleted, too, and a second request starts over.
+    ForgetUser {
+        workspace: WorkspaceId,
+        user: UserId,
+        /// As in [`GivenOrder::by`](crate::order_journal::GivenOrder::by).
+        by: Arc<str>,
     },
     /// Follow this text from now on. Idempotent for a chat command. Refused if its scope has the maximum number of
     /// orders.
@@ -168,11 +176,10 @@ pub enum Order {
     },
     /// Record that a user reads the text of a private channel on the console.
     NotePrivateRead(PrivateRead),
-    /// Record that a user changed the thinking model for all workspaces.
-    NoteModelChoice {
-        /// The workspace where it was ordered.
+    /// Record what a user did that changes nothing in the store, such as choosing a model.
+    Note {
         workspace: WorkspaceId,
-        model: Arc<str>,
+        record: OrderRecord,
     },
     /// Another order, recorded in the journal of orders in the same transaction.
     Signed {
@@ -300,7 +307,9 @@ impl Order {
             }
             Order::OptOut { user, .. } => vec![InForceChange::OptOut(user.clone())],
             Order::OptIn { user, .. } => vec![InForceChange::OptIn(user.clone())],
-            Order::Forget { user, .. } => vec![InForceChange::Forget(user.clone())],
+            Order::Forget { user, .. } | Order::ForgetUser { user, .. } => {
+                vec![InForceChange::Forget(user.clone())]
+            }
             Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
@@ -325,7 +334,7 @@ impl Order {
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. } => Vec::new(),
+            | Order::Note { .. } => Vec::new(),
         }
     }
 
@@ -349,6 +358,7 @@ impl Order {
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
+            | Order::ForgetUser { .. }
             | Order::RetryDeadLetter { .. } => OrderEffects { changes_messages: true, ..erasing },
             // Reopening a decision makes its messages new.
             Order::DecideProposal { choice, .. } => {
@@ -378,7 +388,7 @@ impl Order {
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. } => nothing,
+            | Order::Note { .. } => nothing,
         }
     }
 
@@ -398,6 +408,7 @@ impl Order {
             | Order::ChangeSetting { workspace, .. }
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
+            | Order::ForgetUser { workspace, .. }
             | Order::ImportMemo { workspace, .. }
             | Order::DropDeadLetter { workspace, .. }
             | Order::RetryDeadLetter { workspace, .. }
@@ -408,7 +419,7 @@ impl Order {
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteStop { workspace, .. }
-            | Order::NoteModelChoice { workspace, .. }
+            | Order::Note { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),
             Order::NotePrivateRead(read) => &read.workspace,

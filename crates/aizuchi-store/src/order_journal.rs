@@ -64,6 +64,12 @@ named_enum! {
         /// The learned gate was reset and learns from scratch.
         ForgetMoments,
         ChooseModel,
+        /// A visitor signed in. The journal records the role.
+        SignIn,
+        /// What is known of a user was exported.
+        Export,
+        /// The config was reloaded. The journal records the keys that changed.
+        Reload,
         /// The journal records the number of a changed or dropped order, and no text.
         GiveStandingOrder,
         ChangeStandingOrder,
@@ -85,6 +91,7 @@ named_enum! {
 #[derive(Clone, Debug)]
 pub struct OrderJournalQuery {
     pub workspace: Option<WorkspaceId>,
+    pub kind: Option<OrderKind>,
     pub before: Option<i64>,
     pub limit: usize,
 }
@@ -165,10 +172,7 @@ impl Order {
             Order::RetryDeadLetter { .. } => OrderRecord::new(OrderKind::RetryDeadLetter),
             Order::DropDeadLetter { .. } => OrderRecord::new(OrderKind::DropDeadLetter),
             Order::ForgetMoments { .. } => OrderRecord::new(OrderKind::ForgetMoments),
-            Order::NoteModelChoice { model, .. } => OrderRecord {
-                value: Some(model.clone()),
-                ..OrderRecord::new(OrderKind::ChooseModel)
-            },
+            Order::Note { record, .. } => record.clone(),
             Order::GiveStandingOrder { scope, .. } => {
                 channel(OrderKind::GiveStandingOrder, &scope.channel().cloned())
             }
@@ -206,7 +210,7 @@ impl Order {
             },
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded when the forgetting begins, without a name, and only if it does begin.
-            Order::Forget { .. } => return None,
+            Order::Forget { .. } | Order::ForgetUser { .. } => return None,
             // Orders of the program itself, and orders with a record of their own.
             Order::Redact { .. }
             | Order::ImportMemory { .. }

@@ -2,25 +2,26 @@
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::Decision;
-use aizuchi_store::archive::Archive as _;
-use aizuchi_store::database::DatabaseStore;
-use aizuchi_store::stored_message::StoredMessage;
+
+use crate::StoreError;
+use crate::archive::Archive;
+use crate::stored_message::StoredMessage;
 
 /// The number of items per page.
 const PAGE: usize = 1000;
 
 /// The messages of a workspace, in the order in which they were stored or changed.
 pub struct MessagePages<'a> {
-    pub store: &'a DatabaseStore,
+    pub archive: &'a dyn Archive,
     pub workspace: &'a WorkspaceId,
     pub revision: u64,
 }
 
 impl MessagePages<'_> {
-    pub async fn next(&mut self) -> anyhow::Result<Option<Vec<StoredMessage>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<StoredMessage>>, StoreError> {
         let mut limit = PAGE;
         loop {
-            let page = self.store.messages_since(self.workspace, self.revision, limit).await?;
+            let page = self.archive.messages_since(self.workspace, self.revision, limit).await?;
             if page.is_empty() {
                 return Ok(None);
             }
@@ -36,16 +37,16 @@ impl MessagePages<'_> {
 
 /// The decisions of a workspace, in the order in which they were made or changed.
 pub struct DecisionPages<'a> {
-    pub store: &'a DatabaseStore,
+    pub archive: &'a dyn Archive,
     pub workspace: &'a WorkspaceId,
     pub revision: u64,
 }
 
 impl DecisionPages<'_> {
-    pub async fn next(&mut self) -> anyhow::Result<Option<Vec<Decision>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Decision>>, StoreError> {
         let mut limit = PAGE;
         loop {
-            let page = self.store.decisions_since(self.workspace, self.revision, limit).await?;
+            let page = self.archive.decisions_since(self.workspace, self.revision, limit).await?;
             if page.is_empty() {
                 return Ok(None);
             }
