@@ -81,7 +81,7 @@ pub struct ForgettingView {
 }
 
 /// A person, and what is known of them.
-pub struct Person {
+pub struct KnownPerson {
     pub user: User,
     pub opted_out: bool,
     pub written: Vec<WrittenView>,
@@ -89,8 +89,8 @@ pub struct Person {
     pub memos: usize,
 }
 
-impl Person {
-    pub async fn read(
+impl KnownPerson {
+    pub(crate) async fn read(
         web: &Web,
         access: &Access,
         workspace: &WorkspaceId,
@@ -133,13 +133,13 @@ impl Person {
 }
 
 /// `GET /api/person`.
-pub async fn person(
+pub(crate) async fn person(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: PersonParameter,
 ) -> ApiResult<PersonAnswer> {
     let (workspace, id) = named(&web, query).await?;
-    let person = Person::read(&web, &visitor.access, &workspace, &id).await?;
+    let person = KnownPerson::read(&web, &visitor.access, &workspace, &id).await?;
     Ok(Json(PersonAnswer {
         id: person.user.id,
         name: person.user.name,
@@ -152,7 +152,7 @@ pub async fn person(
 }
 
 /// `GET /api/person/export`: what `aizuchi export --user` writes.
-pub async fn export(
+pub(crate) async fn export(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: PersonParameter,
@@ -171,7 +171,7 @@ pub async fn export(
 }
 
 /// `DELETE /api/person`: begins to forget a person. The answer lists the forgettings, with this one first.
-pub async fn forget(
+pub(crate) async fn forget(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: PersonParameter,
@@ -189,7 +189,7 @@ pub struct ForgettingsQuery {
 }
 
 /// `GET /api/forgettings`.
-pub async fn forgettings(
+pub(crate) async fn forgettings(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     filter: Result<Query<ForgettingsQuery>, QueryRejection>,
@@ -206,7 +206,7 @@ async fn named(web: &Web, query: PersonParameter) -> Result<(WorkspaceId, String
 }
 
 /// Returns the newest forgettings, in progress and done.
-pub async fn read_forgettings(
+pub(crate) async fn read_forgettings(
     web: &Web,
     access: &Access,
     workspace: Option<WorkspaceId>,

@@ -18,7 +18,7 @@ use crate::console::layout::{
 };
 use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
-use crate::people::{ForgettingView, Person, read_forgettings};
+use crate::people::{ForgettingView, KnownPerson, read_forgettings};
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -155,7 +155,7 @@ pub async fn person(
     let Path((workspace, id)) = place.map_err(|_| Refusal::NothingHere)?;
     let access = &visitor.access;
     let workspace = workspaces::find(&web, Some(&workspace)).await?;
-    let person = Person::read(&web, access, &workspace, &id).await?;
+    let person = KnownPerson::read(&web, access, &workspace, &id).await?;
     let running = web.archive.forgettings().await?;
     let running = running.iter().find(|it| it.workspace == workspace && it.user == person.user.id);
     let written = person.written.into_iter().map(|it| WrittenRow {
