@@ -20,5 +20,6 @@ pub mod figures;
 pub mod report;
 pub mod queue;
 pub mod order_journal;
+pub mod people;
 pub mod orders;
 pub mod events;

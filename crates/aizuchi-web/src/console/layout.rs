@@ -42,6 +42,7 @@ pub enum Section {
     Orders,
     Figures,
     Memory,
+    People,
     Trial,
     Persona,
     Report,
@@ -80,6 +81,7 @@ impl<'a> Layout<'a> {
                 | (Section::Orders, "orders")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::People, "people")
                 | (Section::Persona, "persona")
                 | (Section::Report, "report")
                 | (Section::Api, "api")
@@ -96,7 +98,8 @@ impl<'a> Layout<'a> {
             | Section::Queue
             | Section::Orders
             | Section::Figures
-            | Section::Memory => false,
+            | Section::Memory
+            | Section::People => false,
         }
     }
 }
