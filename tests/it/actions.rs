@@ -51,6 +51,8 @@ fn faces() -> Vec<(&'static str, Face)> {
         ("forget a person", delete("/api/person?user=nobody")),
         ("forget a person", Form("/console/people", "workspace=local&user=nobody&name=nobody")),
         ("forget without a name", Form("/console/people", "workspace=local&user=nobody")),
+        ("reload the config", post("/api/reload", json!({}))),
+        ("reload the config", Form("/console/configuration", "")),
         ("learn anew", orders("order=learn-anew")),
         ("change setting", post("/api/settings", setting("general", "memory", "off"))),
         ("change setting", orders("order=set+memory&channel=general&value=off")),

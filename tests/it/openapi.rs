@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 58] = [
+const NAMES: [&str; 60] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
@@ -19,6 +19,7 @@ const NAMES: [&str; 58] = [
     "DELETE /api/standing-orders/{id} dropStandingOrder",
     "GET /api/calls listCalls",
     "GET /api/channels listChannels",
+    "GET /api/configuration getConfiguration",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
     "GET /api/figures getFigures",
@@ -61,6 +62,7 @@ const NAMES: [&str; 58] = [
     "POST /api/people addPerson",
     "POST /api/proposals/{id} decideProposal",
     "POST /api/reactions changeReaction",
+    "POST /api/reload reload",
     "POST /api/settings changeSetting",
     "POST /api/standing-orders giveStandingOrder",
     "POST /api/standing-orders/{id}/keep keepStandingOrder",

@@ -18,6 +18,7 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
+use crate::configuration::{ConfigurationAnswer, ReloadAnswer};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
@@ -43,8 +44,8 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, memories, models, order_journal, orders, people, place_settings,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters, demo,
+    figures, files, judge_again, memories, models, order_journal, orders, people, place_settings,
     private_reads, proposals, standing_orders, workspaces,
 };
 
@@ -279,6 +280,9 @@ endpoints! {
         POST "/api/models" "chooseModel" choose_model => models::choose,
             body<ChoiceBody>, answers<ModelsAnswer>, within(MAX_FORM_BYTES);
         POST "/api/models/look" "lookForModels" look_for_models => models::look, answers<ModelsAnswer>;
+        GET "/api/configuration" "getConfiguration" get_configuration => configuration::show,
+            answers<ConfigurationAnswer>;
+        POST "/api/reload" "reload" reload => configuration::reload, answers<ReloadAnswer>;
         POST "/api/demo" "startDemo" start_demo => demo::start,
             query<WorkspaceQuery>, answers<demo::DemoView>;
         DELETE "/api/demo" "endDemo" end_demo => demo::skip, query<WorkspaceQuery>;

@@ -31,6 +31,7 @@ mod orders;
 mod standing_orders;
 mod place_settings;
 pub mod people;
+pub mod configuration;
 mod dead_letters;
 mod private_reads;
 mod deciders;
@@ -89,6 +90,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::computations::Computations;
+use crate::configuration::Configuration;
 use crate::event_streams::EventStreams;
 use crate::figures::day_cache::DayCache;
 use crate::health::HealthStatus;
@@ -147,6 +149,8 @@ pub struct Web {
     pub serves_mcp: bool,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
+    /// The config in force.
+    pub configuration: Arc<Configuration>,
     /// The status that the health port reports.
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
@@ -275,6 +279,10 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/console/people/{workspace}/{user}", get(console::people::person))
+        .route(
+            "/console/configuration",
+            get(console::configuration::page).post(console::configuration::reload),
+        )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(
             "/console/channels/{workspace}/{channel}/what-if",

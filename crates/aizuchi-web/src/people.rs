@@ -211,7 +211,7 @@ pub(crate) async fn read_forgettings(
     access: &Access,
     workspace: Option<WorkspaceId>,
 ) -> Result<Vec<ForgettingView>, ApiProblem> {
-    if !access.may_forget() {
+    if !access.may_administer() {
         return Err(ActionRefusal::OnlyAdminForgets.into());
     }
     // Read first: one that ends in between is listed as done.

@@ -55,7 +55,7 @@ const ACTIONS: [&str; 6] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "/",
     "/login",
     "/live",
@@ -68,6 +68,7 @@ const OTHERS: [&str; 17] = [
     "/console/figures",
     "/console/memory",
     "/console/people",
+    "/console/configuration",
     "/console/report",
     "/console/report.css",
     "/console/persona",
@@ -148,6 +149,7 @@ impl<'a> Walk<'a> {
         };
         let mut forms = vec![
             trial(("text", search.clone())),
+            PageForm { path: "/console/configuration".to_owned(), fields: Vec::new() },
             PageForm {
                 path: format!("{timeline}/what-if"),
                 fields: vec![

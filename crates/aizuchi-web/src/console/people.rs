@@ -123,7 +123,7 @@ pub async fn page(
     let search = encode(query.person.trim());
     let address = format!("{}&person={search}", list_address(&workspace));
     let shown = (people.len(), all);
-    let forgettings = match access.may_forget() {
+    let forgettings = match access.may_administer() {
         true => {
             let forgettings = read_forgettings(&web, access, Some(workspace.clone())).await?;
             let row = |it| {
@@ -183,7 +183,7 @@ pub async fn person(
             encode(&person.user.name)
         ),
         export: access.may_read_models(&workspace).then(|| format!("/api/person/export?{query}")),
-        may_forget: access.may_forget() && person.user.kind != AuthorKind::Persona,
+        may_forget: access.may_administer() && person.user.kind != AuthorKind::Persona,
         forgetting: running
             .map(|it| texts::people::being_forgotten(language, it.done + 1, it.phases)),
         row: PersonRow::new(&person.user, person.opted_out, language),
