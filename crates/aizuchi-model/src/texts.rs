@@ -56,6 +56,8 @@ pub mod pages;
 pub mod console;
 pub mod welcome;
 pub mod orders;
+pub mod people;
+pub mod configuration;
 pub mod settings;
 pub mod standing_order_trial;
 pub mod memories;
