@@ -27,7 +27,7 @@ use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::marks::MarkBody;
 use crate::memories::MemoryOrderBody;
 use crate::memories::api::{
-    ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
+    ChangesAnswer, MemoBody, MemoRemove, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
 };
 use crate::models::{ChoiceBody, ModelsAnswer};
 use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
@@ -205,9 +205,9 @@ endpoints! {
         POST "/api/standing-orders" "giveStandingOrder" give_standing_order => act::<StandingOrderBody>,
             body<StandingOrderBody>;
         POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => act_on::<DraftKeep>,
-            query<WorkspaceQuery>;
+            query<DraftKeep>;
         DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<StandingOrderDrop>,
-            query<WorkspaceQuery>;
+            query<StandingOrderDrop>;
         GET "/api/settings" "listSettings" list_settings => place_settings::list,
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
@@ -232,9 +232,9 @@ endpoints! {
         GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
             query<DeadLetterParameters>, answers<DeadLettersAnswer>;
         POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<LetterRetry>,
-            query<WorkspaceFilter>;
+            query<LetterRetry>;
         DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => act_on::<LetterDrop>,
-            query<WorkspaceFilter>;
+            query<LetterDrop>;
     }
     Memory {
         GET "/api/memories" "listMemories" list_memories => memories::api::list,
@@ -247,8 +247,8 @@ endpoints! {
             body<MemoBody>, within(MAX_TEXT_BYTES);
         POST "/api/memos/{id}/revert" "revertMemo" revert_memo => act::<MemoRevertBody>,
             body<MemoRevertBody>;
-        DELETE "/api/memos/{id}" "removeMemo" remove_memo => act_on::<MemoriesQuery>,
-            query<MemoriesQuery>;
+        DELETE "/api/memos/{id}" "removeMemo" remove_memo => act_on::<MemoRemove>,
+            query<MemoRemove>;
     }
     Program {
         GET "/api/status" "getStatus" get_status => console::api::status,

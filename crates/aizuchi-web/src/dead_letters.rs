@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::refusal::ActionRefusal;
+use aizuchi_actions::dead_letter::LetterAction;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_store::order::Order;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
-use crate::actions::ActionRequest;
+use crate::actions::requests;
 use crate::refusal::Refusal;
 use crate::views::DeadLetterView;
 use crate::workspaces::Shown;
@@ -96,44 +96,22 @@ pub fn may_read(access: &Access, letter: &DeadLetter) -> bool {
     access.may_read_models(&letter.conversation.workspace)
 }
 
-/// `POST /api/dead-letters/ID/retry`: of the given workspace, or without one, of any.
-#[derive(Deserialize)]
-pub struct LetterRetry {
-    pub workspace: Option<String>,
+requests! {
+    /// `POST /api/dead-letters/ID/retry`.
+    in_any LetterRetry {}
+    malformed_order |it, web, access, id| { settle(web, access, (it.workspace, id), LetterAction::Retry).await }
+
+    /// `DELETE /api/dead-letters/ID`.
+    in_any LetterDrop {}
+    malformed_order |it, web, access, id| { settle(web, access, (it.workspace, id), LetterAction::Drop).await }
 }
 
-/// `DELETE /api/dead-letters/ID`.
-#[derive(Deserialize)]
-pub struct LetterDrop {
-    pub workspace: Option<String>,
-}
-
-impl ActionRequest for LetterRetry {
-    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
-        let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
-        Ok(Order::RetryDeadLetter { workspace, id }.signed(access.signature()))
-    }
-}
-
-impl ActionRequest for LetterDrop {
-    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
-        let (workspace, id) = find(web, access, self.workspace.as_deref(), id).await?;
-        Ok(Order::DropDeadLetter { workspace, id }.signed(access.signature()))
-    }
-}
-
-/// Finds a letter that the visitor may settle, and returns its workspace.
-async fn find(
+async fn settle(
     web: &Web,
     access: &Access,
-    workspace: Option<&str>,
-    id: i64,
-) -> Result<(WorkspaceId, DeadLetterId), ApiProblem> {
-    access.require_orders()?;
-    let workspace = workspaces::find_only(web, workspace).await?;
-    let (id, before) = (DeadLetterId(id), Some(DeadLetterId(id.saturating_add(1))));
-    let query = DeadLetterQuery { workspace, before, limit: 1 };
-    let newest = web.archive.dead_letters(&query).await?.pop();
-    let letter = newest.filter(|letter| letter.id == id).ok_or(ActionRefusal::NoDeadLetter)?;
-    Ok((letter.conversation.workspace, id))
+    (workspace, id): (Option<String>, i64),
+    action: LetterAction,
+) -> Result<Order, ApiProblem> {
+    let workspace = workspaces::find_only(web, workspace.as_deref()).await?;
+    Ok(web.desk().settle(access, (workspace, DeadLetterId(id)), action).await?)
 }
