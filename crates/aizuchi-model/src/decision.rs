@@ -154,12 +154,16 @@ impl Usage {
     }
 }
 
-/// One model call for a decision.
+/// The verb of an attempt to look something up that failed.
+pub const LOOK_UP: &str = "look_up";
+
+/// One model call for a decision, or a look-up that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// `judge`, `reply` or `remember`.
+    /// `judge`, `reply` or `remember`, or [`LOOK_UP`].
     pub verb: Arc<str>,
     pub at: Timestamp,
+    /// The model, or the tool of a look-up.
     pub model: Arc<str>,
     /// The first 16 hex digits of the prompt's SHA-256.
     pub prompt_hash: Arc<str>,
@@ -221,6 +225,29 @@ impl ModelExchange {
 }
 
 impl Attempt {
+    /// A look-up that failed. Its error must not contain chat text.
+    pub fn failed_look_up(at: Timestamp, tool: &str, error: String) -> Self {
+        Self {
+            verb: LOOK_UP.into(),
+            at,
+            model: tool.into(),
+            prompt_hash: "".into(),
+            prompt_bytes: 0,
+            usage: Usage::default(),
+            price: None,
+            latency: SignedDuration::ZERO,
+            result: AttemptResult::Failed,
+            judgment: None,
+            error: Some(error),
+            omissions: Vec::new(),
+            exchange: None,
+        }
+    }
+
+    pub fn is_model_call(&self) -> bool {
+        &*self.verb != LOOK_UP
+    }
+
     /// Returns the attempt without prompt and answer. Used when a source message has changed, since these may repeat
     /// it.
     pub fn without_text(self) -> Self {

@@ -21,6 +21,7 @@ use crate::api::{
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
+use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
@@ -42,9 +43,9 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, memories, models, order_journal, orders, place_settings, private_reads,
-    proposals, standing_orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, failures,
+    figures, files, judge_again, memories, models, order_journal, orders, place_settings,
+    private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -229,6 +230,8 @@ endpoints! {
         GET "/api/calls" "listCalls" list_calls => consents::list,
             query<WorkspaceFilter>, answers<CallsAnswer>;
         POST "/api/calls/{id}" "decideCall" decide_call => act::<CallBody>, body<CallBody>;
+        GET "/api/failures" "listFailures" list_failures => failures::list,
+            query<FailuresQuery>, answers<FailuresAnswer>;
         GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
             query<DeadLetterParameters>, answers<DeadLettersAnswer>;
         POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<LetterRetry>,

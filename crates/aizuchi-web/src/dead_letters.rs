@@ -43,13 +43,6 @@ pub struct DeadLettersAnswer {
 /// The number of letters on one page.
 const PAGE: usize = 100;
 
-/// A page of letters, oldest first.
-pub struct DeadLetterPage {
-    pub letters: Vec<DeadLetter>,
-    /// The cursor of the next older page, if there is one.
-    pub older: Option<DeadLetterId>,
-}
-
 /// `GET /api/dead-letters`: of all workspaces, or of one.
 pub async fn list(
     State(web): State<Arc<Web>>,
@@ -59,36 +52,33 @@ pub async fn list(
     let Query(query) = query.map_err(|_| Refusal::LetterNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DeadLetterId);
-    let DeadLetterPage { letters, older } = read(&web, &visitor.access, workspace, before).await?;
-    let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
-        true => views::dead_letter(letter),
-        false => views::dead_letter_without_text(letter),
-    };
-    let dead_letters = letters.iter().map(view).collect();
-    Ok(Json(DeadLettersAnswer { dead_letters, older: older.map(|DeadLetterId(id)| id) }))
-}
-
-/// Returns the newest letters before one of them. Reads of private ones are recorded.
-pub async fn read(
-    web: &Web,
-    access: &Access,
-    workspace: Option<WorkspaceId>,
-    before: Option<DeadLetterId>,
-) -> Result<DeadLetterPage, ApiProblem> {
     // Fetch one more, to learn whether there is a page before this one.
     let query = DeadLetterQuery { workspace, before, limit: PAGE + 1 };
     let mut letters = web.archive.dead_letters(&query).await?;
     let surplus = letters.len().saturating_sub(PAGE);
     letters.drain(..surplus);
     let older = letters.first().filter(|_| surplus > 0).map(|letter| letter.id);
+    record(&web, &visitor.access, &letters).await?;
+    let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
+        true => views::dead_letter(letter),
+        false => views::dead_letter_without_text(letter),
+    };
+    Ok(Json(DeadLettersAnswer {
+        dead_letters: letters.iter().map(view).collect(),
+        older: older.map(|DeadLetterId(id)| id),
+    }))
+}
+
+/// Records that private ones of these letters are read.
+pub async fn record(web: &Web, access: &Access, letters: &[DeadLetter]) -> Result<(), ApiProblem> {
     let mut shown: BTreeMap<&WorkspaceId, Vec<DeadLetter>> = BTreeMap::new();
-    for letter in &letters {
+    for letter in letters {
         shown.entry(&letter.conversation.workspace).or_default().push(letter.clone());
     }
     for (workspace, letters) in shown {
         workspaces::record_look(web, access, workspace, Shown::DeadLetters(&letters)).await?;
     }
-    Ok(DeadLetterPage { letters, older })
+    Ok(())
 }
 
 /// Whether the visitor may read the text of a letter, which a model wrote.

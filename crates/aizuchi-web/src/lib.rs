@@ -31,6 +31,7 @@ mod orders;
 mod standing_orders;
 mod place_settings;
 mod dead_letters;
+mod failures;
 mod private_reads;
 mod deciders;
 mod trust;
@@ -244,6 +245,7 @@ fn router(web: Arc<Web>) -> Router {
                 .post(console::queue::decide)
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
+        .route("/console/failures", get(console::failures::page))
         .route("/console/figures", get(console::figures::page))
         .route("/console/api", get(api_page::page))
         .route("/api/openapi.json", get(openapi::serve))

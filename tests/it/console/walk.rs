@@ -60,6 +60,7 @@ const OTHERS: [&str; 16] = [
     "/api/openapi.json",
     "/console",
     "/console/queue",
+    "/console/failures",
     "/console/orders",
     "/console/figures",
     "/console/memory",

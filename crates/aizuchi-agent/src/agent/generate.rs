@@ -192,6 +192,7 @@ impl Worker<'_> {
             // A web request or an operator's tool may take long.
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
+            calls.attempts.extend(toolbox.take_failed(self.now()));
             if let Some(command) = toolbox.wanted_quiet {
                 let (memo_changes, wanted_calls) = (toolbox.memo_changes(), toolbox.wanted_calls());
                 return Ok(Generated::Quiet { command, memo_changes, wanted_calls });

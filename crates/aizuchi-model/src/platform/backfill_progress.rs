@@ -1,5 +1,9 @@
 //! How far the reading of what was missed has come on a platform.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
 use crate::chat::ChannelId;
 use crate::persona::Language;
 use crate::texts;
@@ -13,6 +17,17 @@ pub struct CheckProgress {
     pub deleted: usize,
 }
 
+/// The failed reads of a channel since the last successful one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedReads {
+    pub count: u32,
+    pub since: Timestamp,
+    pub last: Timestamp,
+    pub retry_at: Timestamp,
+    /// Why the last one failed, for operators.
+    pub error: Arc<str>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,
@@ -20,7 +35,7 @@ pub struct BackfillProgress {
     /// The channels that have not been read since the last gap.
     pub behind: Vec<ChannelId>,
     /// The channels, among all, whose last read failed.
-    pub failing: Vec<ChannelId>,
+    pub failing: Vec<(ChannelId, FailedReads)>,
     /// The number of threads that have been read.
     pub threads_read: usize,
     /// The channels in which missed deletions are still being looked for.
@@ -73,7 +88,14 @@ mod tests {
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );
-        let failing = BackfillProgress { failing: vec![channel(1)], ..progress };
+        let reads = FailedReads {
+            count: 1,
+            since: Timestamp::UNIX_EPOCH,
+            last: Timestamp::UNIX_EPOCH,
+            retry_at: Timestamp::UNIX_EPOCH,
+            error: "no access".into(),
+        };
+        let failing = BackfillProgress { failing: vec![(channel(1), reads)], ..progress };
         let described = [Language::En, Language::Ja].map(|language| failing.describe(language));
         assert!(described[0].ends_with("; 1 can’t be read at the moment"));
         assert!(described[1].ends_with("（1 チャンネルはいま読めません）"));

@@ -146,6 +146,7 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
         "state" => pick(language, "State of the conversation", "会話の状態"),
         "describe" => pick(language, "Description of a picture", "画像の説明"),
         "transcribe" => pick(language, "Transcript of a recording", "音声の文字起こし"),
+        "look_up" => pick(language, "Look-up", "調べもの"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }

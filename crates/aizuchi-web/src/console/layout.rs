@@ -40,6 +40,7 @@ pub enum Section {
     Channel,
     Queue,
     Orders,
+    Failures,
     Figures,
     Memory,
     Trial,
@@ -78,6 +79,7 @@ impl<'a> Layout<'a> {
             (Section::Overview, "overview")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
+                | (Section::Failures, "failures")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
                 | (Section::Persona, "persona")
@@ -95,6 +97,7 @@ impl<'a> Layout<'a> {
             | Section::Channel
             | Section::Queue
             | Section::Orders
+            | Section::Failures
             | Section::Figures
             | Section::Memory => false,
         }
