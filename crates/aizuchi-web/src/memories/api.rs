@@ -23,7 +23,7 @@ use crate::memories::{
 };
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// The maximum number of words of a subject that are searched for.
 const MAX_SUBJECT_TERMS: usize = 12;
@@ -140,7 +140,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult<MemoriesAnswer> {
+) -> JsonResult<MemoriesAnswer> {
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     Ok(Json(read_as(&web, &visitor.access, &workspace, channel.as_ref()).await?))
@@ -237,7 +237,7 @@ pub async fn journal(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult<ChangesAnswer> {
+) -> JsonResult<ChangesAnswer> {
     let names_users = visitor.access.may_order();
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
