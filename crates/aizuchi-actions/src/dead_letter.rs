@@ -2,8 +2,6 @@
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::flow::DeadLetterId;
-use aizuchi_model::persona::Language;
-use aizuchi_model::texts;
 use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 
@@ -11,28 +9,11 @@ use crate::access::Access;
 use crate::desk::Desk;
 use crate::refusal::{ActionError, ActionRefusal};
 
-/// The name of an action stands in the console's forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LetterAction {
     Retry,
     /// Drop it, and the text that could not be posted.
     Drop,
-}
-
-impl LetterAction {
-    pub const ALL: [Self; 2] = [Self::Retry, Self::Drop];
-
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    pub fn label(self, language: Language) -> &'static str {
-        match self {
-            LetterAction::Retry => texts::console::retry(language),
-            LetterAction::Drop => texts::console::drop(language),
-        }
-    }
 }
 
 impl Desk<'_> {

@@ -154,16 +154,17 @@ impl Usage {
     }
 }
 
-/// The verb of an attempt to look something up that failed.
+/// The verbs of attempts that called no model, and are recorded only if they failed.
 pub const LOOK_UP: &str = "look_up";
+pub const POST: &str = "post";
 
-/// One model call for a decision, or a look-up that failed.
+/// One model call for a decision, or a look-up or a post that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// `judge`, `reply` or `remember`, or [`LOOK_UP`].
+    /// `judge`, `reply` or `remember`, for example; or [`LOOK_UP`] or [`POST`].
     pub verb: Arc<str>,
     pub at: Timestamp,
-    /// The model, or the tool of a look-up.
+    /// The model, or the tool of a look-up. Empty for a post.
     pub model: Arc<str>,
     /// The first 16 hex digits of the prompt's SHA-256.
     pub prompt_hash: Arc<str>,
@@ -225,10 +226,10 @@ impl ModelExchange {
 }
 
 impl Attempt {
-    /// A look-up that failed. Its error must not contain chat text.
-    pub fn failed_look_up(at: Timestamp, tool: &str, error: String) -> Self {
+    /// A look-up or a post that failed. The error must not contain chat text.
+    pub fn failed(verb: &str, tool: &str, at: Timestamp, error: String) -> Self {
         Self {
-            verb: LOOK_UP.into(),
+            verb: verb.into(),
             at,
             model: tool.into(),
             prompt_hash: "".into(),
@@ -245,7 +246,7 @@ impl Attempt {
     }
 
     pub fn is_model_call(&self) -> bool {
-        &*self.verb != LOOK_UP
+        !matches!(&*self.verb, LOOK_UP | POST)
     }
 
     /// Returns the attempt without prompt and answer. Used when a source message has changed, since these may repeat

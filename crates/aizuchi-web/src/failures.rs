@@ -1,21 +1,19 @@
-//! What has failed: model calls, posts, look-ups, and the reading of missed messages. The same failure of a model or a
-//! tool is listed once, with the channels in which it happened.
+//! What has failed: model calls, posts, look-ups, and the reading of missed messages. The same failure is listed once,
+//! with the channels in which it happened.
 
-use std::cmp::Ordering;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
-use aizuchi_model::decision::{DecisionId, LOOK_UP};
-use aizuchi_model::flow::DeadLetter;
-use aizuchi_model::flow::Work;
+use aizuchi_model::chat::{Channel, ChannelId, WorkspaceId};
+use aizuchi_model::decision::{DecisionId, LOOK_UP, POST};
 use aizuchi_model::flow::step::Step;
+use aizuchi_model::flow::{DeadLetter, Work};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::backfill_progress::FailedReads;
 use aizuchi_model::texts::{console, failures as texts};
-use aizuchi_past::ledger::format_time;
 use aizuchi_store::FailedCalls;
 use aizuchi_store::pending_memories::PendingMemory;
 use aizuchi_store::query::DeadLetterQuery;
@@ -82,6 +80,7 @@ pub struct Failure {
     /// The model, or the tool of a look-up.
     pub model: Option<Arc<str>>,
     pub reason: String,
+    /// 0 if it has not been tried yet.
     pub count: u64,
     pub first: f64,
     pub last: f64,
@@ -106,7 +105,7 @@ pub struct FailureChannel {
 pub const PAGE: usize = 50;
 /// How long a failure is listed.
 const LISTED: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The maximum number of dead letters, and of pending memories of a workspace, that are read.
+/// The maximum number of dead letters and of pending memories of a workspace that are read.
 const MOST_READ: usize = 1000;
 
 /// `GET /api/failures`.
@@ -130,21 +129,21 @@ pub async fn read(
     query: &FailuresQuery,
     language: Language,
 ) -> Result<Vec<Failure>, ApiProblem> {
-    let only = workspaces::find_only(web, Some(&query.workspace)).await?;
-    let letters = DeadLetterQuery { workspace: only.clone(), before: None, limit: MOST_READ };
-    let letters = web.archive.dead_letters(&letters).await?;
-    let wanted = only.map_or_else(Vec::new, |only| vec![only]);
-    let wanted = if wanted.is_empty() { workspaces::all(web).await? } else { wanted };
+    let wanted = match workspaces::find_only(web, Some(&query.workspace)).await? {
+        Some(only) => vec![only],
+        None => workspaces::all(web).await?,
+    };
     let mut failures = Vec::new();
     for workspace in wanted {
         let names = workspaces::channel_names(web, access, &workspace).await?;
         let mut list = WorkspaceFailures { workspace, names, language, rows: BTreeMap::new() };
-        list.read(web, &letters).await?;
+        list.read(web).await?;
         failures.extend(list.rows.into_values());
     }
     failures.retain(|failure| query.has(failure));
-    let order = |failure: &Failure| (failure.is_open(), failure.last);
-    failures.sort_by(|one, other| order(other).partial_cmp(&order(one)).unwrap_or(Ordering::Equal));
+    failures.sort_by(|one, other| {
+        other.is_open().cmp(&one.is_open()).then(other.last.total_cmp(&one.last))
+    });
     Ok(failures)
 }
 
@@ -168,7 +167,7 @@ impl Failure {
     }
 
     /// Adds a repetition.
-    fn add(&mut self, other: Self) {
+    fn repeat(&mut self, other: Self) {
         self.decision = if other.last > self.last { other.decision } else { self.decision };
         for channel in other.channels {
             if !self.channels.contains(&channel) {
@@ -178,13 +177,12 @@ impl Failure {
         self.count += other.count;
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
-        let next = self.next.into_iter().chain(other.next);
-        self.next = next.min_by(f64::total_cmp);
+        self.next = self.next.into_iter().chain(other.next).min_by(f64::total_cmp);
     }
 }
 
-/// Failures with the same key are repetitions of one.
-type Key = (FailureKind, String, String);
+/// Failures with the same key are repetitions of one: of a kind, a model or tool, a dead letter, for a reason.
+type Key = (FailureKind, Option<Arc<str>>, Option<i64>, String);
 
 /// The failures of a workspace.
 struct WorkspaceFailures {
@@ -196,101 +194,76 @@ struct WorkspaceFailures {
 }
 
 impl WorkspaceFailures {
-    async fn read(&mut self, web: &Web, letters: &[DeadLetter]) -> Result<(), ApiProblem> {
-        let (now, language) = (web.clock.now(), self.language);
-        let workspace = &self.workspace.clone();
-        let steps = web.archive.pending_steps(workspace).await?;
-        let memories = web.archive.pending_memories(workspace, MOST_READ).await?;
-        for calls in web.archive.failed_calls(workspace, now - LISTED).await? {
-            self.add_calls(calls, &steps, &memories);
+    async fn read(&mut self, web: &Web) -> Result<(), ApiProblem> {
+        let (archive, now, language) = (&web.archive, web.clock.now(), self.language);
+        let workspace = self.workspace.clone();
+        let steps = archive.pending_steps(&workspace).await?;
+        let memories = archive.pending_memories(&workspace, MOST_READ).await?;
+        for calls in archive.failed_calls(&workspace, now - LISTED).await? {
+            let kind = match &*calls.verb {
+                LOOK_UP => FailureKind::LookUp,
+                POST => FailureKind::Post,
+                _model_call => FailureKind::Model,
+            };
+            let reason = calls.error.as_deref().unwrap_or(texts::no_reason(language)).to_owned();
+            self.add(Failure {
+                next: next_try(&calls, &steps, &memories).map(views::seconds),
+                model: Some(calls.model).filter(|model| !model.is_empty()),
+                count: calls.count,
+                first: views::seconds(calls.first),
+                decision: calls.decision,
+                ..self.failure(kind, calls.channel.as_ref(), reason, calls.last)
+            });
         }
-        let own = letters.iter().filter(|letter| letter.conversation.workspace == *workspace);
-        own.for_each(|letter| self.add_letter(letter));
-        for step in steps.iter().filter(|step| is_tried_again(step, now)) {
-            let channel = &step.work.conversation().channel;
-            let (reason, since) = (texts::not_posted(language), step.waiting_since);
-            let failure = self.failure(FailureKind::Post, Some(channel), reason.to_owned(), since);
-            let count = step.attempts.into();
-            self.add(channel, Failure { count, next: Some(views::seconds(step.due)), ..failure });
+        let query = DeadLetterQuery { workspace: Some(workspace), before: None, limit: MOST_READ };
+        for letter in archive.dead_letters(&query).await? {
+            let what = console::given_up(language, &letter.verb, letter.attempts);
+            let reason = texts::given_up(language, &what, &letter.error);
+            let channel = Some(&letter.conversation.channel);
+            let failure = self.failure(FailureKind::Post, channel, reason, letter.at);
+            self.add(Failure {
+                count: letter.attempts.into(),
+                decision: letter.decision,
+                dead_letter: Some(letter.id.0),
+                letter: Some(letter),
+                ..failure
+            });
         }
-        self.add_backfill(web, now).await
+        self.read_backfill(web, now).await
     }
 
     /// Adds what could not be read, and what has not been read yet.
-    async fn add_backfill(&mut self, web: &Web, now: Timestamp) -> Result<(), ApiProblem> {
-        let (kind, language) = (FailureKind::Backfill, self.language);
-        let Ok(platform) = web.platforms.for_workspace(&self.workspace) else { return Ok(()) };
-        let Some(progress) = platform.backfill_progress() else { return Ok(()) };
-        if let Some(span) = web.archive.lost_span().filter(|span| span.is_recent(now)) {
-            let [from, until] = [span.from, span.until].map(format_time);
-            let reason = texts::lost_span(language, &from, &until);
-            let failure = self.failure(kind, None, reason, span.until);
-            self.rows.insert((kind, String::new(), String::new()), failure);
-        }
-        let channels = web.archive.channels(&self.workspace).await?;
-        for channel in channels.iter().map(|channel| &channel.id) {
-            let failing = progress.failing.iter().find(|(failing, _)| failing == channel);
+    async fn read_backfill(&mut self, web: &Web, now: Timestamp) -> Result<(), ApiProblem> {
+        let kind = FailureKind::Backfill;
+        let platform = web.platforms.for_workspace(&self.workspace).ok();
+        let progress = platform.and_then(|platform| platform.backfill_progress());
+        let Some(progress) = progress else { return Ok(()) };
+        for Channel { id, .. } in web.archive.channels(&self.workspace).await? {
+            let failing = progress.failing.iter().find(|(failing, _)| *failing == id);
             if let Some((_, FailedReads { count, since, last, retry_at, error })) = failing {
-                let failure = self.failure(kind, Some(channel), error.to_string(), *last);
-                let next = Some(views::seconds(*retry_at));
-                let (count, first) = ((*count).into(), views::seconds(*since));
-                self.add(channel, Failure { count, first, next, ..failure });
-            } else if progress.behind.contains(channel) {
-                let reason = texts::behind(language).to_owned();
-                let failure = self.failure(kind, Some(channel), reason, now);
-                self.add(channel, Failure { next: Some(views::seconds(now)), ..failure });
+                self.add(Failure {
+                    count: (*count).into(),
+                    first: views::seconds(*since),
+                    next: Some(views::seconds(*retry_at)),
+                    ..self.failure(kind, Some(&id), error.to_string(), *last)
+                });
+            } else if progress.behind.contains(&id) {
+                let reason = texts::behind(self.language).to_owned();
+                let failure = self.failure(kind, Some(&id), reason, now);
+                self.add(Failure { count: 0, next: Some(failure.last), ..failure });
             }
         }
         Ok(())
     }
 
-    fn add_calls(&mut self, calls: FailedCalls, steps: &[Step], memories: &[PendingMemory]) {
-        let kind = if &*calls.verb == LOOK_UP { FailureKind::LookUp } else { FailureKind::Model };
-        let retried = steps.iter().filter(|step| {
-            kind == FailureKind::Model && step.attempts > 0 && Some(step.decision) == calls.decision
-        });
-        let unmade = memories.iter().filter(|memory| {
-            let model = memory.failure.as_ref().map(|failure| &failure.model);
-            &*calls.verb == "remember"
-                && model == Some(&calls.model)
-                && memory.key.channel() == calls.channel.as_ref()
-        });
-        let next = retried.map(|step| step.due).chain(unmade.map(|memory| memory.due)).min();
-        let reason = calls.error.as_deref().unwrap_or(texts::no_reason(self.language)).to_owned();
-        let key = (kind, calls.model.to_string(), reason.clone());
-        let failure = Failure {
-            model: Some(calls.model),
-            count: calls.count,
-            first: views::seconds(calls.first),
-            next: next.map(views::seconds),
-            decision: calls.decision,
-            ..self.failure(kind, calls.channel.as_ref(), reason, calls.last)
-        };
-        match self.rows.get_mut(&key) {
-            Some(known) => known.add(failure),
-            None => {
-                self.rows.insert(key, failure);
+    fn add(&mut self, failure: Failure) {
+        let Failure { kind, model, dead_letter, reason, .. } = &failure;
+        match self.rows.entry((*kind, model.clone(), *dead_letter, reason.clone())) {
+            Entry::Occupied(mut known) => known.get_mut().repeat(failure),
+            Entry::Vacant(row) => {
+                row.insert(failure);
             }
         }
-    }
-
-    fn add_letter(&mut self, letter: &DeadLetter) {
-        let what = console::given_up(self.language, &letter.verb, letter.attempts);
-        let reason = texts::given_up(self.language, &what, &letter.error);
-        let channel = Some(&letter.conversation.channel);
-        let failure = Failure {
-            count: letter.attempts.into(),
-            decision: letter.decision,
-            dead_letter: Some(letter.id.0),
-            letter: Some(letter.clone()),
-            ..self.failure(FailureKind::Post, channel, reason, letter.at)
-        };
-        self.rows.insert((FailureKind::Post, String::new(), letter.id.0.to_string()), failure);
-    }
-
-    /// Adds a failure of a channel.
-    fn add(&mut self, channel: &ChannelId, failure: Failure) {
-        self.rows.insert((failure.kind, channel.to_string(), failure.reason.clone()), failure);
     }
 
     fn failure(
@@ -319,8 +292,17 @@ impl WorkspaceFailures {
     }
 }
 
-/// Whether it is a post that could not be made and waits for the next attempt.
-fn is_tried_again(step: &Step, now: Timestamp) -> bool {
-    let is_post = matches!(step.work, Work::Post(_));
-    is_post && step.attempts > 0 && step.due > now && step.lease.is_none()
+/// When something that failed is tried again, if it is.
+fn next_try(calls: &FailedCalls, steps: &[Step], memories: &[PendingMemory]) -> Option<Timestamp> {
+    let is_post = &*calls.verb == POST;
+    let retried = steps.iter().filter(|step| {
+        step.attempts > 0
+            && Some(step.decision) == calls.decision
+            && matches!(step.work, Work::Post(_)) == is_post
+    });
+    let unmade = memories.iter().filter(|PendingMemory { key, failure, .. }| {
+        let newest = failure.as_ref().map(|failure| (&failure.model, &failure.error));
+        newest == Some((&calls.model, &calls.error)) && key.channel() == calls.channel.as_ref()
+    });
+    retried.map(|step| step.due).chain(unmade.map(|memory| memory.due)).min()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
 use aizuchi_model::chat::{Message, is_blank, to_visible_text};
-use aizuchi_model::decision::Attempt;
+use aizuchi_model::decision::{Attempt, LOOK_UP};
 use jiff::Timestamp;
 use tracing::debug;
 
@@ -60,8 +60,8 @@ impl Worker<'_> {
             Err(DocumentError::Unreadable) => Ok(Some(AttachmentContent::Unreadable)),
             Err(error @ DocumentError::Unavailable(_)) => {
                 debug!(%error, "a PDF could not be read");
-                let failed = Attempt::failed_look_up(self.now(), "pdf", error.to_string());
-                calls.attempts.push(failed);
+                let error = error.to_string();
+                calls.attempts.push(Attempt::failed(LOOK_UP, "pdf", self.now(), error));
                 Ok(None)
             }
         }

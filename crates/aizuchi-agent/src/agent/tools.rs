@@ -22,8 +22,8 @@ use aizuchi_llm::prompt::tokens::estimate;
 use aizuchi_llm::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use aizuchi_model::chat::{ConversationId, Message, UserId, Visibility};
 use aizuchi_model::context::Context;
+use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::NewConsent;
-use aizuchi_model::decision::{Attempt, DecisionId};
 use aizuchi_model::flow::web_call::WebCall;
 use aizuchi_model::memo::{MemoChange, MemoUpdate, NewMemo};
 use aizuchi_model::memory::{Lineage, MessageRef};
@@ -236,8 +236,8 @@ pub(super) struct Toolbox {
     asker_text: Option<Arc<str>>,
     /// The command that a request for quiet amounts to.
     pub(super) wanted_quiet: Option<Command>,
-    /// The look-ups that have failed: each tool, and why.
-    failed: Vec<(String, String)>,
+    /// The tools whose look-ups have failed, and why.
+    pub(super) failed: Vec<(String, String)>,
 }
 
 impl Toolbox {
@@ -273,13 +273,6 @@ impl Toolbox {
         ToolRound { text: answer.text, results, assistant_message: answer.assistant_message }
     }
 
-    /// Returns the look-ups that have failed since the last call of this.
-    pub(super) fn take_failed(&mut self, now: Timestamp) -> Vec<Attempt> {
-        let failed = self.failed.drain(..);
-        failed.map(|(tool, error)| Attempt::failed_look_up(now, &tool, error)).collect()
-    }
-
-    /// Notes why a look-up failed.
     fn note_failed(&mut self, tool: &str, error: &dyn std::fmt::Display) {
         self.failed.push((tool.to_owned(), error.to_string()));
     }

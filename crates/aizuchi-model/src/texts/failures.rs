@@ -13,6 +13,7 @@ texts! {
         / "失敗はありません。失敗したモデルの呼び出し、できなかった投稿、答えのない調べもの、確認が済んでいないチャンネルがここに並びます。";
     none_matches: "No failure matches." / "条件に合う失敗はありません。";
     kind: "Kind" / "種類";
+    model: "Model or tool" / "モデル・ツール";
     every: "all" / "すべて";
     reason: "Why" / "理由";
     last: "Last" / "最後";
@@ -21,14 +22,10 @@ texts! {
     since: "since" / "最初：";
     more_channels(count: usize): "and {count} more channels" / "ほか {count} チャンネル";
     no_reason: "no reason was given" / "理由は不明です";
-    not_posted: "not posted yet" / "まだ投稿できていません";
     given_up(what: &str, error: &str): "{what}: {error}" / "{what}：{error}";
     behind:
-        "what was said here while it was away has not been read yet"
+        "what was said while it was away has not been read yet"
         / "不在中の発言をまだ読んでいません";
-    lost_span(from: &str, until: &str):
-        "the database was restored: what happened from {from} to {until} is missing, and is read again as far as the platform still has it"
-        / "データベースを復元したため、{from} から {until} までの記録がありません。プラットフォームに残っている分を読み直します";
 }
 
 /// What failed.

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::dead_letter::LetterAction;
-use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -27,7 +25,6 @@ struct FailuresPage<'a> {
     layout: Layout<'a>,
     /// The workspaces to choose from: the id and the label of each.
     workspaces: Vec<(String, String)>,
-    kinds: Vec<(&'static str, &'static str)>,
     /// The models and tools to choose from.
     models: BTreeSet<Arc<str>>,
     query: FailuresQuery,
@@ -35,32 +32,24 @@ struct FailuresPage<'a> {
     address: String,
     /// What is wrong with the models in use, as far as the program knows without a call.
     problems: Vec<String>,
-    rows: Vec<FailureRow>,
+    rows: Vec<FailureRow<'a>>,
     slice: Option<ListSlice>,
-    /// What the list says if it is empty.
-    none: &'static str,
-    actions: Vec<(&'static str, &'static str)>,
 }
 
-struct FailureRow {
+struct FailureRow<'a> {
+    failure: &'a Failure,
     key: String,
-    kind: &'static str,
-    model: Option<Arc<str>>,
     workspace: String,
     /// The name and the address of each channel that is shown.
     channels: Vec<(String, String)>,
-    more_channels: Option<String>,
-    reason: String,
+    /// The number of the other channels.
+    more: usize,
     /// The text that was not posted, if the visitor may read it.
-    text: Option<String>,
+    text: Option<Arc<str>>,
     decision: Option<String>,
-    times: Option<String>,
-    first: TimeView,
-    last: TimeView,
-    next: Option<TimeView>,
-    letter: Option<i64>,
 }
 
+const ADDRESS: &str = "/console/failures";
 /// The maximum number of channels that are named in a row.
 const MOST_CHANNELS: usize = 5;
 
@@ -85,68 +74,41 @@ pub async fn page(
     render(&FailuresPage {
         layout: Layout::new(&web, &visitor, language, Section::Failures),
         workspaces: workspaces::choices(&web, &known, language),
-        kinds: FailureKind::ALL.map(|kind| named_kind(kind, language)).into(),
         models,
         problems: models::problems(&web.models, language).into_iter().map(problem).collect(),
-        rows: shown.iter().map(|it| row(it, label(it), access, language)).collect(),
+        rows: shown.iter().map(|failure| row(failure, label(failure), access)).collect(),
         slice: ListSlice::new(("failures", &address), query.after, (shown.len(), count), language),
-        none: match address == ADDRESS {
-            true => texts::failures::none(language),
-            false => texts::failures::none_matches(language),
-        },
-        actions: LetterAction::ALL.map(|it| (it.name(), it.label(language))).into(),
         address,
         query,
     })
 }
 
-const ADDRESS: &str = "/console/failures";
-
 /// The address of the first page of these failures.
 fn address(query: &FailuresQuery) -> String {
     let FailuresQuery { workspace, kind, channel, model, after: _ } = query;
     let fields = [("workspace", workspace), ("kind", kind), ("channel", channel), ("model", model)];
-    let chosen = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    let chosen: Vec<String> =
-        chosen.map(|(name, value)| format!("{name}={}", encode(value))).collect();
-    match chosen.is_empty() {
-        true => ADDRESS.to_owned(),
-        false => format!("{ADDRESS}?{}", chosen.join("&")),
+    let mut address = ADDRESS.to_owned();
+    for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+        let joint = if address == ADDRESS { '?' } else { '&' };
+        address += &format!("{joint}{name}={}", encode(value));
     }
+    address
 }
 
-fn named_kind(kind: FailureKind, language: Language) -> (&'static str, &'static str) {
-    (kind.name(), texts::failures::kind_of(language, kind.name()))
-}
-
-fn row(failure: &Failure, workspace: String, access: &Access, language: Language) -> FailureRow {
-    let more = failure.channels.len().saturating_sub(MOST_CHANNELS);
+fn row<'a>(failure: &'a Failure, workspace: String, access: &Access) -> FailureRow<'a> {
+    let Failure { kind, model, dead_letter, reason, .. } = failure;
     let channel = |FailureChannel { id, name }: &FailureChannel| {
         let name = name.as_ref().map_or_else(|| id.to_string(), |name| format!("#{name}"));
         (name, channel_address(&failure.workspace, id))
     };
     let letter = failure.letter.as_ref().filter(|letter| dead_letters::may_read(access, letter));
     FailureRow {
-        key: format!(
-            "{} {} {} {} {}",
-            failure.kind.name(),
-            failure.workspace,
-            failure.dead_letter.unwrap_or_default(),
-            failure.model.as_deref().unwrap_or_default(),
-            failure.reason
-        ),
-        kind: named_kind(failure.kind, language).1,
-        model: failure.model.clone(),
+        failure,
+        key: format!("{} {} {model:?} {dead_letter:?} {reason}", kind.name(), failure.workspace),
         workspace,
         channels: failure.channels.iter().take(MOST_CHANNELS).map(channel).collect(),
-        more_channels: (more > 0).then(|| texts::failures::more_channels(language, more)),
-        reason: failure.reason.clone(),
-        text: letter.and_then(|letter| letter.text.as_ref()).map(ToString::to_string),
+        more: failure.channels.len().saturating_sub(MOST_CHANNELS),
+        text: letter.and_then(|letter| letter.text.clone()),
         decision: failure.decision.map(|id| decision_address(&failure.workspace, id)),
-        times: (failure.count > 1).then(|| texts::failures::times(language, failure.count)),
-        first: TimeView::from_seconds(failure.first),
-        last: TimeView::from_seconds(failure.last),
-        next: failure.next.map(TimeView::from_seconds),
-        letter: failure.dead_letter,
     }
 }

@@ -200,13 +200,13 @@ impl Toolbox {
             Ok(answer) => answer,
             Err(error) => {
                 self.note_failed(&call.name, &error);
-                return Ok(match error {
-                    ExternalToolError::TimedOut => texts::tools::tool_timed_out(language),
+                let told = match error {
+                    ExternalToolError::TimedOut => texts::tools::tool_timed_out,
                     ExternalToolError::Unavailable | ExternalToolError::NotSent => {
-                        texts::tools::tool_unavailable(language)
+                        texts::tools::tool_unavailable
                     }
-                }
-                .to_owned());
+                };
+                return Ok(told(language).to_owned());
             }
         };
         if answer.is_failure {

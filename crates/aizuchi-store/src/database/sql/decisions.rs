@@ -288,7 +288,7 @@ statements! {
     /// The newest model calls, newest first.
     RECENT_CALLS = "
         SELECT at_ms, model, verb, result, error FROM attempts
-        WHERE verb <> 'look_up' ORDER BY id DESC LIMIT +?1";
+        WHERE verb NOT IN ('look_up', 'post') ORDER BY id DESC LIMIT +?1";
     // The condition on the result repeats that of the partial index, or SQLite could not use it.
     FAILED_CALLS = "
         SELECT channel, verb, model, error, count(*) AS n, min(at_ms) AS first_ms, max(at_ms) AS last_ms,

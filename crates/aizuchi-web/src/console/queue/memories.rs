@@ -14,27 +14,23 @@ pub fn due(memories: &[WaitingMemory], now: f64) -> impl Iterator<Item = &Waitin
 
 pub fn waiting(memory: &WaitingMemory, places: &PlaceLabels, language: Language) -> WaitingView {
     let WaitingMemory { workspace, scope, channel, thread, term, .. } = memory;
-    let channel = channel.as_ref().map_or("", |channel| channel.as_str());
-    let thread = thread.as_ref().map_or("", |thread| thread.as_str());
-    WaitingView {
-        key: format!("{scope} {} {workspace} {channel} {thread}", term.name()),
-        place: place(memory, places, language),
-        verb: texts::console::pending_verb(language, "remember"),
-        is_owed: false,
-        is_now: true,
-        due: TimeView::from_seconds(memory.due),
-    }
-}
-
-fn place(memory: &WaitingMemory, places: &PlaceLabels, language: Language) -> PlaceView {
-    let WaitingMemory { workspace, channel, .. } = memory;
     let address = memory_address(workspace, channel.as_ref());
-    match channel {
+    let place = match channel {
         Some(channel) => PlaceView { address, ..places.view(workspace, channel) },
         None => PlaceView {
             name: texts::memories::everywhere(language).to_owned(),
             address,
             workspace: places.label(workspace),
         },
+    };
+    let channel = channel.as_ref().map_or("", |channel| channel.as_str());
+    let thread = thread.as_ref().map_or("", |thread| thread.as_str());
+    WaitingView {
+        key: format!("{scope} {} {workspace} {channel} {thread}", term.name()),
+        place,
+        verb: texts::console::pending_verb(language, "remember"),
+        is_owed: false,
+        is_now: true,
+        due: TimeView::from_seconds(memory.due),
     }
 }
