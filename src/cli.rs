@@ -32,6 +32,7 @@ mod report;
 mod report_page;
 mod restore;
 mod run;
+mod running;
 mod search;
 mod slack;
 mod status;
@@ -54,7 +55,7 @@ use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::model::ModelId;
-use aizuchi_model::chat::to_single_line;
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
@@ -404,14 +405,6 @@ fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     file.and_then(owned)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Removes escape sequences and other control characters, so that chat text cannot control the terminal.
-fn strip_control_characters(text: &str) -> String {
-    to_single_line(text)
-        .chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect()
 }
 
 /// A count of things, in English like the whole command line.

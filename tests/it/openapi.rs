@@ -9,12 +9,13 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 54] = [
+const NAMES: [&str; 58] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
     "DELETE /api/memos/{id} removeMemo",
     "DELETE /api/messages/{id} deleteMessage",
+    "DELETE /api/person forgetPerson",
     "DELETE /api/standing-orders/{id} dropStandingOrder",
     "GET /api/calls listCalls",
     "GET /api/channels listChannels",
@@ -22,6 +23,7 @@ const NAMES: [&str; 54] = [
     "GET /api/decisions listDecisions",
     "GET /api/figures getFigures",
     "GET /api/files/{id} getFile",
+    "GET /api/forgettings listForgettings",
     "GET /api/health getHealth",
     "GET /api/memories listMemories",
     "GET /api/memory-changes listMemoryChanges",
@@ -30,6 +32,8 @@ const NAMES: [&str; 54] = [
     "GET /api/opt-outs listOptOuts",
     "GET /api/orders listOrders",
     "GET /api/people listPeople",
+    "GET /api/person getPerson",
+    "GET /api/person/export exportPerson",
     "GET /api/private-reads listPrivateReads",
     "GET /api/proposals listProposals",
     "GET /api/room getRoom",

@@ -46,6 +46,11 @@ impl Access {
         self.role() == Some(AccessRole::Admin)
     }
 
+    /// Whether they may have a person forgotten.
+    pub fn may_forget(&self) -> bool {
+        self.is_admin() || *self == Access::ThisMachine
+    }
+
     /// Whether they may read messages of this visibility.
     pub fn may_read(&self, workspace: &WorkspaceId, visibility: Visibility) -> bool {
         let is_public = visibility == Visibility::Public;

@@ -57,6 +57,7 @@ pub mod console;
 pub mod failures;
 pub mod welcome;
 pub mod orders;
+pub mod people;
 pub mod settings;
 pub mod standing_order_trial;
 pub mod memories;

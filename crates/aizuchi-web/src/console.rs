@@ -21,5 +21,6 @@ pub mod report;
 pub mod queue;
 pub mod failures;
 pub mod order_journal;
+pub mod people;
 pub mod orders;
 pub mod events;

@@ -30,6 +30,7 @@ mod order_journal;
 mod orders;
 mod standing_orders;
 mod place_settings;
+pub mod people;
 mod dead_letters;
 mod failures;
 mod private_reads;
@@ -158,6 +159,11 @@ pub fn channel_page(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     console::layout::channel_address(workspace, channel)
 }
 
+/// Percent-encodes a part of an address.
+pub fn in_address(part: &str) -> String {
+    console::layout::encode(part)
+}
+
 /// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much
 /// text gets an error message and not a broken connection.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -264,6 +270,13 @@ fn router(web: Arc<Web>) -> Router {
                 .post(console::persona::order)
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
+        .route(
+            "/console/people",
+            get(console::people::page)
+                .post(console::people::forget)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
+        .route("/console/people/{workspace}/{user}", get(console::people::person))
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(
             "/console/channels/{workspace}/{channel}/what-if",

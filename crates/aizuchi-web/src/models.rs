@@ -16,6 +16,7 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
+use aizuchi_store::order_journal::{OrderKind, OrderRecord};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};
@@ -152,7 +153,8 @@ pub async fn choose(
     let choice = body.choice().ok_or(Refusal::WrongBody(refusals::format_of_choice))?;
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
-    let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
+    let record = OrderRecord { value: Some(model), ..OrderRecord::new(OrderKind::ChooseModel) };
+    let noted = Order::Note { workspace, record }.signed(visitor.access.signature());
     // The model is already in use, and the store may be what fails.
     if let Err(error) = web.inbox.apply_order(noted).await {
         warn!(%error, "the choice of a model is missing in the journal of orders");

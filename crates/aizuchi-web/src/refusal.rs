@@ -4,7 +4,6 @@ mod kind;
 
 use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_config::configured_models::choice::ChoiceError;
-use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -52,6 +51,8 @@ aizuchi_model::refusals! {
     /// What models wrote, for visitors who did not sign in.
     ModelsWithheldHere [FORBIDDEN "models_withheld_here"] texts::console::withheld_here(language);
     ModelsWithheld [FORBIDDEN "models_withheld"] texts::console::models_withheld(language);
+    /// The name that confirms it is another one.
+    NotConfirmed [UNPROCESSABLE_ENTITY "not_confirmed"] refusals::not_confirmed(language);
     OnlyAdminReadsLooks [FORBIDDEN "only_admin_reads_looks"]
         refusals::only_admin_reads_looks(language);
     OnlyThisMachineChoosesModels [FORBIDDEN "only_this_machine_chooses_models"]
@@ -64,8 +65,6 @@ aizuchi_model::refusals! {
         refusals::unknown_workspace(language, id);
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
-    UnknownUser { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_user"]
-        refusals::unknown_user(language, id, workspace.as_str());
     // What is missing in an address.
     OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
     WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
@@ -188,6 +187,8 @@ mod tests {
     use aizuchi_store::refusal_reason::RefusalReason;
     use strum::VariantNames as _;
 
+    use aizuchi_model::chat::WorkspaceId;
+
     use super::*;
 
     /// Returns each reason. A reason that wraps another enum is listed once for each reason in it.
@@ -217,7 +218,10 @@ mod tests {
             Refusal::ModelsWithheld,
             ActionRefusal::OnlyAdminChoosesModels.into(),
             ActionRefusal::OnlyAdminRegenerates.into(),
+            ActionRefusal::OnlyAdminForgets.into(),
+            ActionRefusal::PersonaStays.into(),
             ActionRefusal::OnlyAdminReverts.into(),
+            Refusal::NotConfirmed,
             Refusal::OnlyAdminReadsLooks,
             Refusal::OnlyThisMachineChoosesModels,
             Refusal::NothingHere,
@@ -226,7 +230,7 @@ mod tests {
             Refusal::UnknownWorkspace(id()),
             ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
-            Refusal::UnknownUser { id: id(), workspace: workspace() },
+            ActionRefusal::UnknownUser { id: id(), workspace: workspace() }.into(),
             ActionRefusal::NoDecision.into(),
             ActionRefusal::NoDeadLetter.into(),
             ActionRefusal::NoProposal.into(),

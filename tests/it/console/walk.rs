@@ -46,12 +46,16 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 5] = [
-    "console::queue::decide", "console::memory::order", "console::orders::order",
-    "sign_in::sign_in", "sign_in::sign_out",
+const ACTIONS: [&str; 6] = [
+    "console::people::forget",
+    "console::queue::decide",
+    "console::memory::order",
+    "console::orders::order",
+    "sign_in::sign_in",
+    "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "/",
     "/login",
     "/live",
@@ -64,6 +68,7 @@ const OTHERS: [&str; 16] = [
     "/console/orders",
     "/console/figures",
     "/console/memory",
+    "/console/people",
     "/console/report",
     "/console/report.css",
     "/console/persona",
@@ -101,6 +106,8 @@ impl<'a> Walk<'a> {
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),
+            format!("/console/people?workspace={workspace}&person={person}"),
+            format!("/console/people/{workspace}/{person}"),
             format!("{memory}&person={person}"),
             format!("{memory}&channel={channel}"),
             format!("{timeline}?q={search}"),

@@ -43,6 +43,7 @@ pub enum Section {
     Failures,
     Figures,
     Memory,
+    People,
     Trial,
     Persona,
     Report,
@@ -82,6 +83,7 @@ impl<'a> Layout<'a> {
                 | (Section::Failures, "failures")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::People, "people")
                 | (Section::Persona, "persona")
                 | (Section::Report, "report")
                 | (Section::Api, "api")
@@ -99,7 +101,8 @@ impl<'a> Layout<'a> {
             | Section::Orders
             | Section::Failures
             | Section::Figures
-            | Section::Memory => false,
+            | Section::Memory
+            | Section::People => false,
         }
     }
 }
