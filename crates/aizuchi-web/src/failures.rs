@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::language::PageLanguage;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 named_enum! {
     /// What failed.
@@ -114,7 +114,7 @@ pub async fn list(
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
     query: Result<Query<FailuresQuery>, QueryRejection>,
-) -> ApiResult<FailuresAnswer> {
+) -> JsonResult<FailuresAnswer> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let all = read(&web, &visitor.access, &query, language).await?;
     let total = all.len();
@@ -129,12 +129,9 @@ pub async fn read(
     query: &FailuresQuery,
     language: Language,
 ) -> Result<Vec<Failure>, ApiProblem> {
-    let wanted = match workspaces::find_only(web, Some(&query.workspace)).await? {
-        Some(only) => vec![only],
-        None => workspaces::all(web).await?,
-    };
+    let only = workspaces::find_only(web, Some(&query.workspace)).await?;
     let mut failures = Vec::new();
-    for workspace in wanted {
+    for workspace in workspaces::wanted(web, only).await? {
         let names = workspaces::channel_names(web, access, &workspace).await?;
         let mut list = WorkspaceFailures { workspace, names, language, rows: BTreeMap::new() };
         list.read(web).await?;
@@ -239,8 +236,8 @@ impl WorkspaceFailures {
         let progress = platform.and_then(|platform| platform.backfill_progress());
         let Some(progress) = progress else { return Ok(()) };
         for Channel { id, .. } in web.archive.channels(&self.workspace).await? {
-            let failing = progress.failing.iter().find(|(failing, _)| *failing == id);
-            if let Some((_, FailedReads { count, since, last, retry_at, error })) = failing {
+            let failing = progress.failing.get(&id);
+            if let Some(FailedReads { count, since, last, retry_at, error }) = failing {
                 self.add(Failure {
                     count: (*count).into(),
                     first: views::seconds(*since),

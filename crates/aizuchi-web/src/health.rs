@@ -162,7 +162,7 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
     };
     let checks = &progress.deletion_checks;
     let checked: Vec<ChannelId> = checks.iter().map(|(channel, _)| channel.clone()).collect();
-    let failing: Vec<ChannelId> = progress.failing.iter().map(|(it, _)| it.clone()).collect();
+    let failing: Vec<ChannelId> = progress.failing.keys().cloned().collect();
     json!({
         "platform": progress.platform,
         "channels": progress.channels,

@@ -55,7 +55,7 @@ const ACTIONS: [&str; 6] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "/",
     "/login",
     "/live",

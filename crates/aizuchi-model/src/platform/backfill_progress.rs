@@ -1,5 +1,6 @@
 //! How far the reading of what was missed has come on a platform.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -35,7 +36,7 @@ pub struct BackfillProgress {
     /// The channels that have not been read since the last gap.
     pub behind: Vec<ChannelId>,
     /// The channels, among all, whose last read failed.
-    pub failing: Vec<(ChannelId, FailedReads)>,
+    pub failing: BTreeMap<ChannelId, FailedReads>,
     /// The number of threads that have been read.
     pub threads_read: usize,
     /// The channels in which missed deletions are still being looked for.
@@ -75,7 +76,7 @@ mod tests {
             platform: "Slack",
             channels: 12,
             behind: (0..9).map(channel).collect(),
-            failing: Vec::new(),
+            failing: BTreeMap::new(),
             threads_read: 41,
             deletion_checks: Vec::new(),
         };
@@ -95,7 +96,8 @@ mod tests {
             retry_at: Timestamp::UNIX_EPOCH,
             error: "no access".into(),
         };
-        let failing = BackfillProgress { failing: vec![(channel(1), reads)], ..progress };
+        let failing =
+            BackfillProgress { failing: BTreeMap::from([(channel(1), reads)]), ..progress };
         let described = [Language::En, Language::Ja].map(|language| failing.describe(language));
         assert!(described[0].ends_with("; 1 can’t be read at the moment"));
         assert!(described[1].ends_with("（1 チャンネルはいま読めません）"));

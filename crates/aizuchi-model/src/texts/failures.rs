@@ -1,7 +1,6 @@
 //! The list of what has failed: model calls, posts, look-ups and backfills.
 
 use crate::persona::Language;
-use crate::texts::pick;
 
 texts! {
     title: "Failures" / "失敗";
@@ -26,14 +25,4 @@ texts! {
     behind:
         "what was said while it was away has not been read yet"
         / "不在中の発言をまだ読んでいません";
-}
-
-/// What failed.
-pub fn kind_of(language: Language, kind: &str) -> &'static str {
-    match kind {
-        "model" => pick(language, "model call", "モデルの呼び出し"),
-        "post" => pick(language, "post", "投稿"),
-        "look_up" => pick(language, "look-up", "調べもの"),
-        _ => pick(language, "missed messages", "不在中の発言"),
-    }
 }

@@ -149,6 +149,8 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
         "transcribe" => pick(language, "Transcript of a recording", "音声の文字起こし"),
         "look_up" => pick(language, "Look-up", "調べもの"),
         "post" => pick(language, "Post", "投稿"),
+        "model" => pick(language, "Model call", "モデルの呼び出し"),
+        "backfill" => pick(language, "Missed messages", "不在中の発言"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }

@@ -12,7 +12,7 @@ use axum::response::Html;
 
 use crate::access::Visitor;
 use crate::console::layout::{
-    Layout, ListSlice, Section, TimeView, channel_address, decision_address, encode, render,
+    Layout, ListSlice, Section, TimeView, address_with, channel_address, decision_address, render,
 };
 use crate::failures::{self, Failure, FailureChannel, FailureKind, FailuresQuery, PAGE};
 use crate::language::PageLanguage;
@@ -68,7 +68,10 @@ pub async fn page(
     let shown: Vec<Failure> = all.into_iter().skip(query.after).take(PAGE).collect();
     let letters: Vec<_> = shown.iter().filter_map(|failure| failure.letter.clone()).collect();
     dead_letters::record(&web, access, &letters).await?;
-    let address = address(&query);
+    let FailuresQuery { workspace, kind, channel, model, after: _ } = &query;
+    let chosen =
+        [("workspace", &**workspace), ("kind", kind), ("channel", channel), ("model", model)];
+    let address = address_with(ADDRESS, &chosen);
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let label = |failure: &Failure| workspaces::label(&web, &failure.workspace, language);
     render(&FailuresPage {
@@ -81,18 +84,6 @@ pub async fn page(
         address,
         query,
     })
-}
-
-/// The address of the first page of these failures.
-fn address(query: &FailuresQuery) -> String {
-    let FailuresQuery { workspace, kind, channel, model, after: _ } = query;
-    let fields = [("workspace", workspace), ("kind", kind), ("channel", channel), ("model", model)];
-    let mut address = ADDRESS.to_owned();
-    for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
-        let joint = if address == ADDRESS { '?' } else { '&' };
-        address += &format!("{joint}{name}={}", encode(value));
-    }
-    address
 }
 
 fn row<'a>(failure: &'a Failure, workspace: String, access: &Access) -> FailureRow<'a> {

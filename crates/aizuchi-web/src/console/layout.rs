@@ -216,6 +216,16 @@ pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
     format!("{}/judge", decision_address(workspace, id))
 }
 
+/// The address of a page with the parameters that are not empty.
+pub fn address_with(page: &str, parameters: &[(&str, &str)]) -> String {
+    let mut address = page.to_owned();
+    for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        address += &format!("{name}={}", encode(value));
+    }
+    address
+}
+
 /// Percent-encodes a part of an address.
 pub fn encode(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len());

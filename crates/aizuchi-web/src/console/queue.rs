@@ -25,7 +25,7 @@ use serde::Deserialize;
 use crate::access::Visitor;
 use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::console::layout::{
-    Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
+    Layout, ListPart, Section, TimeView, address_with, channel_address, decision_address, render,
 };
 use crate::console::trust_card::TrustCard;
 use crate::language::PageLanguage;
@@ -183,13 +183,16 @@ pub async fn page(
         true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
     };
-    let address = |part: Option<(&str, i64)>| queue_address(only.as_ref(), part);
+    let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
+    let address = |before: &str| {
+        address_with("/console/queue", &[("workspace", workspace), ("reads_before", before)])
+    };
     let reads = reads.map(|ReadsPage { reads, older }| {
         let part = ListPart {
             name: "reads",
             shown: reads.len(),
-            newest: query.reads_before.map(|_| address(None)),
-            older: older.map(|at| address(Some(("reads_before", at)))),
+            newest: query.reads_before.map(|_| address("")),
+            older: older.map(|at| address(&at.to_string())),
         };
         (reads.iter().map(|it| read(it, &places, language)).collect(), part)
     });
@@ -229,7 +232,7 @@ pub async fn page(
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
         reads,
-        address: address(None),
+        address: address(""),
         health,
     })
 }
@@ -267,17 +270,6 @@ pub async fn decide(
     let chosen = (form.choice.as_str(), form.text);
     web.apply(deciders::decide(&web, &visitor.access, None, subject, chosen).await?).await?;
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
-}
-
-/// The address of the queue of all workspaces or of one. `part` is the name of a list and its cursor.
-fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> String {
-    let workspace = only.map(|it| format!("workspace={}", encode(it.as_str())));
-    let part = part.map(|(list, before)| format!("{list}={before}"));
-    let pairs: Vec<String> = workspace.into_iter().chain(part).collect();
-    match pairs.is_empty() {
-        true => "/console/queue".to_owned(),
-        false => format!("/console/queue?{}", pairs.join("&")),
-    }
 }
 
 /// The labels of all workspaces, and the names of all channels that the visitor may know.

@@ -201,12 +201,12 @@ impl Toolbox {
             Err(error) => {
                 self.note_failed(&call.name, &error);
                 let told = match error {
-                    ExternalToolError::TimedOut => texts::tools::tool_timed_out,
+                    ExternalToolError::TimedOut => texts::tools::tool_timed_out(language),
                     ExternalToolError::Unavailable | ExternalToolError::NotSent => {
-                        texts::tools::tool_unavailable
+                        texts::tools::tool_unavailable(language)
                     }
                 };
-                return Ok(told(language).to_owned());
+                return Ok(told.to_owned());
             }
         };
         if answer.is_failure {
