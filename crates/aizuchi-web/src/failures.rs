@@ -53,9 +53,8 @@ pub struct FailuresQuery {
     pub workspace: String,
     /// `model`, `post`, `look_up` or `backfill`.
     pub kind: String,
-    /// Only failures in this channel, by its id or its name.
+    /// The id of a channel; all channels if omitted.
     pub channel: String,
-    /// Only failures of this model or tool.
     pub model: String,
     /// How many failures to skip.
     #[serde(rename = "failures_after")]
@@ -66,7 +65,6 @@ pub struct FailuresQuery {
 #[derive(Serialize, JsonSchema)]
 pub struct FailuresAnswer {
     failures: Vec<Failure>,
-    /// How many failures there are on all pages.
     total: usize,
 }
 
