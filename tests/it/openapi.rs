@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 58] = [
+const NAMES: [&str; 59] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
@@ -21,6 +21,7 @@ const NAMES: [&str; 58] = [
     "GET /api/channels listChannels",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
+    "GET /api/failures listFailures",
     "GET /api/figures getFigures",
     "GET /api/files/{id} getFile",
     "GET /api/forgettings listForgettings",

@@ -136,9 +136,8 @@ pub async fn read(
         failures.extend(list.rows.into_values());
     }
     failures.retain(|failure| query.has(failure));
-    failures.sort_by(|one, other| {
-        other.is_open().cmp(&one.is_open()).then(other.last.total_cmp(&one.last))
-    });
+    failures.sort_by(|one, other| other.last.total_cmp(&one.last));
+    failures.sort_by_key(|failure| !failure.is_open());
     Ok(failures)
 }
 
@@ -230,9 +229,8 @@ impl WorkspaceFailures {
     /// Adds what could not be read, and what has not been read yet.
     async fn read_backfill(&mut self, web: &Web, now: Timestamp) -> Result<(), ApiProblem> {
         let kind = FailureKind::Backfill;
-        let platform = web.platforms.for_workspace(&self.workspace).ok();
-        let progress = platform.and_then(|platform| platform.backfill_progress());
-        let Some(progress) = progress else { return Ok(()) };
+        let Ok(platform) = web.platforms.for_workspace(&self.workspace) else { return Ok(()) };
+        let Some(progress) = platform.backfill_progress() else { return Ok(()) };
         for Channel { id, .. } in web.archive.channels(&self.workspace).await? {
             let failing = progress.failing.get(&id);
             if let Some(FailedReads { count, since, last, retry_at, error }) = failing {
