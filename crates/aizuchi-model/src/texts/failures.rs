@@ -1,7 +1,5 @@
 //! The list of what has failed: model calls, posts, look-ups and backfills.
 
-use crate::persona::Language;
-
 texts! {
     title: "Failures" / "失敗";
     explained:
