@@ -19,6 +19,7 @@ pub mod memory;
 pub mod figures;
 pub mod report;
 pub mod queue;
+pub mod failures;
 pub mod order_journal;
 pub mod people;
 pub mod configuration;

@@ -64,6 +64,7 @@ const OTHERS: [&str; 18] = [
     "/api/openapi.json",
     "/console",
     "/console/queue",
+    "/console/failures",
     "/console/orders",
     "/console/figures",
     "/console/memory",

@@ -255,8 +255,6 @@ texts! {
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
-    dead_letters: "What could not be said" / "発言できなかったもの";
-    no_dead_letters: "Nothing was given up on." / "諦めたものはありません。";
     older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
     proposals: "Proposals" / "発言の案";
