@@ -24,6 +24,7 @@ use aizuchi_model::standing_order::{
 };
 use jiff::Timestamp;
 
+use crate::channels_order::ChannelsRecord;
 use crate::private_reads::PrivateRead;
 
 /// An order of a user.
@@ -174,6 +175,13 @@ pub enum Order {
         workspace: WorkspaceId,
         model: Arc<str>,
     },
+    /// Several orders, each for one channel, in one transaction and with one entry in the journal. See
+    /// [`ChannelsOrder`](crate::channels_order::ChannelsOrder).
+    InChannels {
+        workspace: WorkspaceId,
+        orders: Vec<Order>,
+        record: ChannelsRecord,
+    },
     /// Another order, recorded in the journal of orders in the same transaction.
     Signed {
         order: Box<Order>,
@@ -282,6 +290,9 @@ impl Order {
         };
         match self {
             Order::Signed { order, .. } => order.changes_in_force(now),
+            Order::InChannels { orders, .. } => {
+                orders.iter().flat_map(|order| order.changes_in_force(now)).collect()
+            }
             Order::ChangeSetting { scope, change, role, by, at, .. } => {
                 let (scope, change, by) = (scope.clone(), change.clone(), by.clone());
                 let change = OrderedChange { scope, change, role: *role, by, at: *at };
@@ -378,6 +389,7 @@ impl Order {
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
+            | Order::InChannels { .. }
             | Order::NoteModelChoice { .. } => nothing,
         }
     }
@@ -408,6 +420,7 @@ impl Order {
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteStop { workspace, .. }
+            | Order::InChannels { workspace, .. }
             | Order::NoteModelChoice { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),

@@ -78,6 +78,9 @@ named_enum! {
         /// A change for a workspace, a channel or a thread. The journal records the setting and its value; no value means
         /// that it was cleared, and no setting that all were.
         ChangeSetting,
+        /// A change of several channels. The journal records what each had before; see
+        /// [`ChannelsRecord`](crate::channels_order::ChannelsRecord).
+        ChangeChannels,
     }
 }
 
@@ -203,6 +206,10 @@ impl Order {
                     SettingChange::ClearAll => None,
                 },
                 ..channel(OrderKind::ChangeSetting, &scope.channel().cloned())
+            },
+            Order::InChannels { record, .. } => OrderRecord {
+                value: serde_json::to_string(record).ok().map(Into::into),
+                ..OrderRecord::new(OrderKind::ChangeChannels)
             },
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded when the forgetting begins, without a name, and only if it does begin.

@@ -404,6 +404,7 @@ impl Simulation {
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
             | Order::NoteModelChoice { .. }
+            | Order::InChannels { .. }
             | Order::Signed { .. } => {}
         }
     }

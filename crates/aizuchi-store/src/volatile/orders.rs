@@ -21,6 +21,9 @@ impl VolatileState {
             record.into_iter().for_each(|it| self.record_order(workspace.clone(), it, &by, now));
             return Ok(());
         }
+        if let Order::InChannels { orders, .. } = order {
+            return orders.into_iter().try_for_each(|order| self.apply_order(order, now));
+        }
         let setting = order.setting_change(now);
         let workspace = order.workspace().clone();
         let orders = self.orders.entry(workspace.clone()).or_default();
@@ -67,6 +70,7 @@ impl VolatileState {
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteModelChoice { .. }
+            | Order::InChannels { .. }
             | Order::Signed { .. } => return Err(StoreError::unkept()),
         }
         if let Some(change) = setting {
