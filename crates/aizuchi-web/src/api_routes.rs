@@ -18,6 +18,7 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
+use crate::channel_orders::{ChangedAnswer, ChannelsBody};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
@@ -42,9 +43,9 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, memories, models, order_journal, orders, place_settings, private_reads,
-    proposals, standing_orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, channel_orders, consents, console, dead_letters,
+    demo, figures, files, judge_again, memories, models, order_journal, orders, place_settings,
+    private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -212,6 +213,10 @@ endpoints! {
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
             body<SettingBody>;
+        POST "/api/channels/settings" "changeChannels" change_channels => channel_orders::change,
+            body<ChannelsBody>, answers<ChangedAnswer>, within(MAX_TEXT_BYTES);
+        POST "/api/orders/{id}/undo" "undoOrder" undo_order => channel_orders::undo,
+            answers<ChangedAnswer>;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;
     }

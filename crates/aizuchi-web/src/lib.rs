@@ -28,6 +28,7 @@ mod api;
 mod actions;
 mod order_journal;
 mod orders;
+mod channel_orders;
 mod standing_orders;
 mod place_settings;
 mod dead_letters;
@@ -260,6 +261,12 @@ fn router(web: Arc<Web>) -> Router {
             "/console/persona",
             get(console::persona::page)
                 .post(console::persona::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route(
+            "/console/channels",
+            get(console::channels::page)
+                .post(console::channels::order)
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))

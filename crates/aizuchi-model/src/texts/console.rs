@@ -7,7 +7,7 @@ use crate::texts::pick;
 
 texts! {
     title: "Console" / "コンソール";
-    overview: "Channels" / "チャンネル";
+    overview: "Overview" / "概要";
     queue: "Queue and health" / "待ち行列と状態";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";

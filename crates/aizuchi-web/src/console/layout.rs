@@ -37,6 +37,7 @@ pub struct Layout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Overview,
+    Channels,
     Channel,
     Queue,
     Orders,
@@ -76,6 +77,7 @@ impl<'a> Layout<'a> {
         let is_here = matches!(
             (self.section, section),
             (Section::Overview, "overview")
+                | (Section::Channels, "channels")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
                 | (Section::Figures, "figures")
@@ -92,6 +94,7 @@ impl<'a> Layout<'a> {
         match self.section {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
+            | Section::Channels
             | Section::Channel
             | Section::Queue
             | Section::Orders

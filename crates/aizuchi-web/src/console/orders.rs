@@ -22,14 +22,14 @@ use crate::own_page::{self, OwnPage};
 use crate::place_settings::SettingBody;
 use crate::refusal::Refusal;
 use crate::standing_orders::{self, DraftKeep, StandingOrderBody, StandingOrderDrop};
-use crate::{ApiProblem, Web, workspaces};
+use crate::{ApiProblem, Web, channel_orders, workspaces};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
-    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear
-    /// language`.
+    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language`, `clear
+    /// language` or `undo 7`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -54,6 +54,11 @@ pub async fn order(
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
+    if let Some(number) = form.order.strip_prefix("undo ") {
+        let number = number.parse().map_err(|_| Refusal::MalformedOrder)?;
+        let (number, _) = channel_orders::undo_order(&web, &visitor.access, number).await?;
+        return Ok(Redirect::to(&format!("/console/channels?order={number}")));
+    }
     let back = OwnPage::redirect(form.back.as_ref(), "/console");
     web.apply(form.order(&web, &visitor.access).await?).await?;
     Ok(back)
