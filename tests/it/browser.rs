@@ -2,6 +2,7 @@
 
 pub mod accessibility;
 mod backfill;
+mod channels;
 mod chat;
 mod composition;
 mod console;

@@ -46,12 +46,16 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 5] = [
-    "console::queue::decide", "console::memory::order", "console::orders::order",
-    "sign_in::sign_in", "sign_in::sign_out",
+const ACTIONS: [&str; 6] = [
+    "console::queue::decide",
+    "console::channels::order",
+    "console::memory::order",
+    "console::orders::order",
+    "sign_in::sign_in",
+    "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "/",
     "/login",
     "/live",
@@ -59,6 +63,7 @@ const OTHERS: [&str; 16] = [
     "/metrics",
     "/api/openapi.json",
     "/console",
+    "/console/channels",
     "/console/queue",
     "/console/orders",
     "/console/figures",

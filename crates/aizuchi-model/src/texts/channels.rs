@@ -17,6 +17,7 @@ texts! {
     matching(count: usize): "all {count} that match" / "該当する {count} 件すべて";
     whom: "Channels" / "対象";
     change: "Change" / "変更";
+    change_what: "choose …" / "選択…";
     mode(mode: &str): "Mode: {mode}" / "モード：{mode}";
     threshold: "Confidence to speak from: the value" / "話す確信度：右の値";
     configured_threshold: "Confidence to speak from: as configured" / "話す確信度：設定のとおり";
