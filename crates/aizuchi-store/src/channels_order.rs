@@ -1,274 +1,197 @@
-//! One order for several channels: a change of each, recorded together with what each had before, so that it can be
-//! undone.
+//! What the journal keeps of an order for several channels, so that it can be undone: what was ordered for each before
+//! and after. It names no users.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, Role, WorkspaceId};
-use aizuchi_model::named_enum;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
-    Confidence, PlaceSetting, SettingChange, SettingKind, SettingRole, SettingScope,
+    SettingChange, SettingKind, SettingRole, SettingScope,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::order::{Order, OrdersInForce};
-use crate::order_journal::{GivenOrder, OrderKind};
+use crate::order_journal::{GivenOrder, OrderKind, OrderRecord};
 
-/// A request to change several channels of a workspace.
-#[derive(Clone, Debug)]
-pub struct ChannelsOrder {
-    pub workspace: WorkspaceId,
-    pub what: ChannelsOrderKind,
-    /// As in [`GivenOrder::by`].
-    pub by: Arc<str>,
-}
-
-#[derive(Clone, Debug)]
-pub enum ChannelsOrderKind {
-    Change {
-        change: ChannelChange,
-        channels: Vec<ChannelId>,
-        /// Channels that were named, but do not exist.
-        unknown: Vec<ChannelId>,
-    },
-    /// Restore what the channels had before this order, except for those that were changed since.
-    Undo { number: i64, record: ChannelsRecord },
-}
-
-/// A change of what is ordered for a channel, given as an admin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChannelChange {
-    /// `None`: as configured.
-    Mode(Option<Mode>),
-    /// The end in epoch milliseconds. `None` lifts the mutes.
-    Mute(Option<i64>),
-    /// In thousandths. `None`: as configured.
-    MinConfidence(Option<u16>),
-}
-
-/// What the journal keeps of an order for several channels. It names no users.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChannelsRecord {
-    pub change: ChannelChange,
-    /// The number of the order that this one undoes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undoes: Option<i64>,
-    /// Each channel that was changed, with what was ordered for it before.
-    pub changed: Vec<(ChannelId, OrderedBefore)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unchanged: Vec<(ChannelId, UnchangedReason)>,
-}
-
-named_enum! {
-    /// Why a channel was left as it is.
-    pub enum UnchangedReason {
-        /// There is no such channel.
-        Unknown,
-        /// Somebody changed it after the order that was to be undone.
-        ChangedSince,
-    }
-}
-
-/// What is ordered for a channel, as far as a change replaces it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OrderedBefore {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<Mode>,
-    /// The ends of mutes in epoch milliseconds, by role.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    mutes: Vec<(Role, i64)>,
-    /// The minimum confidences in thousandths, by role.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    confidences: Vec<(SettingRole, u16)>,
+pub struct ChannelsRecord {
+    /// The kind of each order and its value.
+    pub what: Option<(OrderKind, Option<Arc<str>>)>,
+    /// The number of the order that this one undoes.
+    pub undoes: Option<i64>,
+    pub changed: Vec<ChangedChannel>,
+    /// The channels that could not be changed or, if an order is undone, that were changed since.
+    pub unchanged: Vec<ChannelId>,
 }
+
+/// What was ordered for a channel, as far as it was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedChannel {
+    pub channel: ChannelId,
+    before: Ordered,
+    after: Ordered,
+}
+
+/// The mode, mutes and settings by kind, each with the roles that ordered them and the values.
+type Ordered = BTreeMap<String, Vec<(SettingRole, String)>>;
+/// Where orders are given, by whom and when.
+type Given<'a> = (&'a WorkspaceId, &'a Arc<str>, Timestamp);
 
 impl ChannelsRecord {
     /// Whether there is anything to undo. What undoes an order is not undone.
     pub fn may_undo(&self) -> bool {
         self.undoes.is_none() && !self.changed.is_empty()
     }
+
+    /// Adds what the orders change, given what is in force. If this undoes an order, returns the orders that restore
+    /// what is still as that order left it.
+    pub fn resolve(
+        mut self,
+        orders: Vec<Order>,
+        mut in_force: OrdersInForce,
+        given: Given<'_>,
+    ) -> (Vec<Order>, Self) {
+        if self.undoes.is_some() {
+            let (kept, others): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.changed).into_iter().partition(|it| {
+                    let now = ordered(&in_force, &it.channel);
+                    it.kinds().all(|kind| now.get(kind) == it.after.get(kind))
+                });
+            self.changed = kept;
+            self.unchanged = others.into_iter().map(|it| it.channel).collect();
+            return (self.changed.iter().flat_map(|it| it.undo(given)).collect(), self);
+        }
+        for record in orders.iter().filter_map(Order::to_record) {
+            self.what = Some((record.kind, record.value));
+        }
+        for order in &orders {
+            let Some(channel) = order.to_record().and_then(|it| it.channel) else { continue };
+            let before = ordered(&in_force, &channel);
+            in_force.apply(order, given.2);
+            let after = ordered(&in_force, &channel);
+            let differs = |kind: &String| before.get(kind) != after.get(kind);
+            let changed = |all: &Ordered| {
+                let changed = all.iter().filter(|(kind, _)| differs(kind));
+                changed.map(|(kind, values)| (kind.clone(), values.clone())).collect()
+            };
+            let changed =
+                ChangedChannel { channel, before: changed(&before), after: changed(&after) };
+            self.changed.extend(Some(changed).filter(|it| it.kinds().next().is_some()));
+        }
+        (orders, self)
+    }
 }
 
-impl ChannelsOrder {
-    /// Returns the order to store, given what is in force.
-    pub fn resolve(self, in_force: &OrdersInForce, now: Timestamp) -> Order {
+impl ChangedChannel {
+    /// Modes come before confidences, since ordering a mode withdraws a keeper's.
+    fn kinds(&self) -> impl Iterator<Item = &String> {
+        let others = self.after.keys().filter(|kind| !self.before.contains_key(*kind));
+        let mut kinds: Vec<_> = self.before.keys().chain(others).collect();
+        kinds.sort_by_key(|kind| *kind != "mode");
+        kinds.into_iter()
+    }
+
+    /// Returns the orders that restore what was before. An admin's comes first, since it replaces those of other roles.
+    fn undo(&self, given: Given<'_>) -> Vec<Order> {
         let mut orders = Vec::new();
-        let place = (&self.workspace, &self.by, now);
-        let record = match self.what {
-            ChannelsOrderKind::Change { change, channels, unknown } => {
-                let unknown = unknown.into_iter().map(|id| (id, UnchangedReason::Unknown));
-                let mut record = ChannelsRecord {
-                    change,
-                    undoes: None,
-                    changed: Vec::new(),
-                    unchanged: unknown.collect(),
-                };
-                for channel in channels {
-                    let before = change.ordered_in(in_force, &channel);
-                    if before != change.outcome(&before) {
-                        orders.push(change.order(&channel, place));
-                        record.changed.push((channel, before));
-                    }
-                }
-                record
+        for kind in self.kinds() {
+            let values = self.before.get(kind).into_iter().flatten().rev();
+            let cleared = (SettingRole::Admin, None);
+            let values = values.map(|(role, value)| (*role, Some(&**value)));
+            for (role, value) in [cleared].into_iter().chain(values) {
+                orders.extend(order(&self.channel, (kind, role, value), given));
             }
-            ChannelsOrderKind::Undo { number, record } => {
-                let mut undone = ChannelsRecord {
-                    undoes: Some(number),
-                    changed: Vec::new(),
-                    unchanged: Vec::new(),
-                    ..record
-                };
-                for (channel, before) in record.changed {
-                    let ordered = record.change.ordered_in(in_force, &channel);
-                    if ordered == record.change.outcome(&before) {
-                        orders.extend(record.change.undo(&before, &channel, place));
-                        undone.changed.push((channel, ordered));
-                    } else {
-                        undone.unchanged.push((channel, UnchangedReason::ChangedSince));
-                    }
-                }
-                undone
-            }
-        };
-        Order::InChannels { workspace: self.workspace, orders, record }.signed(self.by)
+        }
+        orders
     }
 }
 
-/// The workspace, who orders it, and when.
-type Given<'a> = (&'a WorkspaceId, &'a Arc<str>, Timestamp);
-
-impl ChannelChange {
-    /// Returns what is ordered for a channel, as far as this change replaces it.
-    fn ordered_in(self, in_force: &OrdersInForce, channel: &ChannelId) -> OrderedBefore {
-        let scope = SettingScope::Channel(channel.clone());
-        let confidences = in_force.settings.iter().filter(|it| it.scope == scope);
-        let confidences = confidences.filter_map(|it| match it.setting {
-            PlaceSetting::MinConfidence(confidence) => Some((it.role, confidence.thousandths())),
-            PlaceSetting::Language(_)
-            | PlaceSetting::Timing(_)
-            | PlaceSetting::Announce(_)
-            | PlaceSetting::Tools(_)
-            | PlaceSetting::Memory(_)
-            | PlaceSetting::Model(_) => None,
-        });
+impl Order {
+    /// Adds to an order for several channels what it changes, given what is in force.
+    pub fn resolve(self, in_force: OrdersInForce, now: Timestamp) -> Self {
         match self {
-            Self::Mode(_) => OrderedBefore {
-                mode: in_force.modes.iter().find(|(id, _)| id == channel).map(|(_, mode)| *mode),
-                confidences: confidences.filter(|(role, _)| *role == SettingRole::Keeper).collect(),
-                ..OrderedBefore::default()
+            Order::Signed { order, by } => match *order {
+                Order::InChannels { workspace, orders, record } => {
+                    let (orders, record) = record.resolve(orders, in_force, (&workspace, &by, now));
+                    Order::InChannels { workspace, orders, record }.signed(by)
+                }
+                other => other.signed(by),
             },
-            Self::Mute(_) => {
-                let here =
-                    in_force.mutes.iter().filter(|(muted, _)| muted.as_ref() == Some(channel));
-                let mutes = here.map(|(_, mute)| (mute.by, mute.until.as_millisecond()));
-                let mut ordered = OrderedBefore { mutes: mutes.collect(), ..Default::default() };
-                ordered.mutes.sort();
-                ordered
-            }
-            Self::MinConfidence(_) => {
-                OrderedBefore { confidences: confidences.collect(), ..OrderedBefore::default() }
-            }
+            other => other,
         }
-    }
-
-    /// Returns what is ordered after this change.
-    fn outcome(self, before: &OrderedBefore) -> OrderedBefore {
-        let nothing = OrderedBefore::default();
-        match self {
-            Self::Mode(mode) => OrderedBefore { mode, ..nothing },
-            Self::Mute(None) => nothing,
-            Self::Mute(Some(end)) => {
-                let others = before.mutes.iter().copied().filter(|(role, _)| *role != Role::Admin);
-                OrderedBefore { mutes: others.chain([(Role::Admin, end)]).collect(), ..nothing }
-            }
-            Self::MinConfidence(least) => {
-                let confidences = least.map(|least| (SettingRole::Admin, least)).into_iter();
-                OrderedBefore { confidences: confidences.collect(), ..nothing }
-            }
-        }
-    }
-
-    /// Returns the order that makes this change in one channel.
-    pub fn order(self, channel: &ChannelId, (workspace, by, at): Given<'_>) -> Order {
-        let (workspace, id) = (workspace.clone(), channel.clone());
-        match self {
-            Self::Mode(mode) => Order::Mode { workspace, channel: id, mode },
-            Self::Mute(None) => Order::Unmute { workspace, channel: Some(id), by: Role::Admin },
-            Self::Mute(Some(end)) => {
-                let (channel, until) = (Some(id), end_of_mute(end));
-                Order::Mute { workspace, channel, until, by: Role::Admin }
-            }
-            Self::MinConfidence(least) => {
-                let role = SettingRole::Admin;
-                let set = least.and_then(|it| Confidence::from_thousandths(it.into()));
-                let change = match set {
-                    Some(least) => SettingChange::Set(PlaceSetting::MinConfidence(least)),
-                    None => SettingChange::Clear(SettingKind::MinConfidence),
-                };
-                let scope = SettingScope::Channel(id);
-                Order::ChangeSetting { workspace, scope, change, role, by: by.clone(), at }
-            }
-        }
-    }
-
-    /// Returns the orders that restore what was ordered for a channel. An admin's comes first, since it replaces those
-    /// of other roles.
-    fn undo(self, before: &OrderedBefore, channel: &ChannelId, given: Given<'_>) -> Vec<Order> {
-        let cleared = match self {
-            Self::Mode(_) => Self::Mode(before.mode),
-            Self::Mute(_) => Self::Mute(None),
-            Self::MinConfidence(_) => Self::MinConfidence(None),
-        };
-        let (workspace, by, at) = given;
-        let mutes = before.mutes.iter().map(|(role, end)| Order::Mute {
-            workspace: workspace.clone(),
-            channel: Some(channel.clone()),
-            until: end_of_mute(*end),
-            by: *role,
-        });
-        let settings = before.confidences.iter().rev().filter_map(|(role, least)| {
-            let least = Confidence::from_thousandths((*least).into())?;
-            Some(Order::ChangeSetting {
-                workspace: workspace.clone(),
-                scope: SettingScope::Channel(channel.clone()),
-                change: SettingChange::Set(PlaceSetting::MinConfidence(least)),
-                role: *role,
-                by: by.clone(),
-                at,
-            })
-        });
-        [cleared.order(channel, given)].into_iter().chain(mutes).chain(settings).collect()
     }
 }
 
 impl GivenOrder {
-    /// Describes an order for several channels as one for a channel.
-    pub fn as_one(&self, ChannelsRecord { change, .. }: &ChannelsRecord) -> Self {
-        let order = change.order(&ChannelId::new(""), (&self.workspace, &self.by, self.at));
-        let record = order.to_record().unwrap_or_else(|| self.record.clone());
-        Self { record, ..self.clone() }
-    }
-
-    /// What an order for several channels did. `None` for other orders.
+    /// What an order for several channels changed. `None` for other orders.
     pub fn channels(&self) -> Result<Option<ChannelsRecord>, StoreError> {
         if self.record.kind != OrderKind::ChangeChannels {
             return Ok(None);
         }
         let record = serde_json::from_str(self.record.value.as_deref().unwrap_or_default());
-        record
-            .map(Some)
-            .map_err(|error| StoreError::Broken(format!("the order's channels: {error}")))
+        record.map(Some).map_err(|error| StoreError::Broken(format!("an order: {error}")))
+    }
+
+    /// Describes an order for several channels as one for a channel.
+    pub fn as_one(&self, channels: &ChannelsRecord) -> Self {
+        let what = channels.what.clone();
+        let record = what.map(|(kind, value)| OrderRecord { value, ..OrderRecord::new(kind) });
+        Self { record: record.unwrap_or_else(|| self.record.clone()), ..self.clone() }
     }
 }
 
-fn end_of_mute(end: i64) -> Timestamp {
-    Timestamp::from_millisecond(end)
-        .ok()
-        .filter(|_| end < Timestamp::MAX.as_millisecond())
-        .unwrap_or(Timestamp::MAX)
+fn ordered(in_force: &OrdersInForce, channel: &ChannelId) -> Ordered {
+    let mut ordered = Ordered::new();
+    let mut put = |kind: &str, role, value| {
+        let values = ordered.entry(kind.to_owned()).or_default();
+        values.push((role, value));
+        values.sort();
+    };
+    for (_, mode) in in_force.modes.iter().filter(|(id, _)| id == channel) {
+        put("mode", SettingRole::Admin, mode.name().to_owned());
+    }
+    for (_, mute) in in_force.mutes.iter().filter(|(id, _)| id.as_ref() == Some(channel)) {
+        put("mute", mute.by.into(), mute.until.as_millisecond().to_string());
+    }
+    let scope = SettingScope::Channel(channel.clone());
+    for order in in_force.settings.iter().filter(|order| order.scope == scope) {
+        put(order.setting.kind().name(), order.role, order.setting.to_string());
+    }
+    ordered
+}
+
+/// Returns the order of a value, or without one, of clearing what was ordered. `None` if this version does not know it.
+fn order(
+    channel: &ChannelId,
+    (kind, role, value): (&str, SettingRole, Option<&str>),
+    (workspace, by, at): Given<'_>,
+) -> Option<Order> {
+    let (workspace, id, by) = (workspace.clone(), channel.clone(), by.clone());
+    Some(match (kind, value) {
+        ("mode", name) => {
+            let mode = Mode::ALL.into_iter().find(|mode| Some(mode.name()) == name);
+            Order::Mode { workspace, channel: id, mode }
+        }
+        ("mute", None) => Order::Unmute { workspace, channel: Some(id), by: Role::Admin },
+        ("mute", Some(end)) => {
+            let end: i64 = end.parse().ok()?;
+            let is_endless = end >= Timestamp::MAX.as_millisecond();
+            let until =
+                if is_endless { Timestamp::MAX } else { Timestamp::from_millisecond(end).ok()? };
+            let by = if role == SettingRole::Admin { Role::Admin } else { Role::Member };
+            Order::Mute { workspace, channel: Some(id), until, by }
+        }
+        (kind, value) => {
+            let kind = SettingKind::from_name(kind)?;
+            let change = match value {
+                Some(value) => SettingChange::Set(kind.parse(value)?),
+                None => SettingChange::Clear(kind),
+            };
+            let scope = SettingScope::Channel(id);
+            Order::ChangeSetting { workspace, scope, change, role, by, at }
+        }
+    })
 }

@@ -16,7 +16,7 @@ use aizuchi_model::memory::change::{MemoEdit, MemoryChange};
 use aizuchi_model::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
-    Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
+    self, Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
     SettingRole, SettingScope,
 };
 use aizuchi_model::standing_order::{
@@ -175,8 +175,8 @@ pub enum Order {
         workspace: WorkspaceId,
         model: Arc<str>,
     },
-    /// Several orders, each for one channel, in one transaction and with one entry in the journal. See
-    /// [`ChannelsOrder`](crate::channels_order::ChannelsOrder).
+    /// Several orders, each for one channel, in one transaction and with one entry in the journal. It is
+    /// [resolved](Order::resolve) before it is stored.
     InChannels {
         workspace: WorkspaceId,
         orders: Vec<Order>,
@@ -481,6 +481,29 @@ pub struct Mute {
 }
 
 impl OrdersInForce {
+    /// Applies an order for a mute, a mode or a setting, given at `now`. Stored times have milliseconds.
+    pub fn apply(&mut self, order: &Order, now: Timestamp) {
+        if let Order::Mute { channel, until, by, .. } = order {
+            let mute = Mute { until: truncate_to_milliseconds(*until), by: *by };
+            self.mutes.retain(|(muted, mute)| muted != channel || mute.by != *by);
+            self.mutes.push((channel.clone(), mute));
+            self.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
+        }
+        if let Order::Unmute { channel, by, .. } = order {
+            self.mutes.retain(|(muted, mute)| muted != channel || mute.by > *by);
+        }
+        if let Order::Mode { channel, mode, .. } = order {
+            self.modes.retain(|(ordered, _)| ordered != channel);
+            self.modes.extend(mode.map(|mode| (channel.clone(), mode)));
+            self.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        if let Some(change) = order.setting_change(now) {
+            let known = std::mem::take(&mut self.settings);
+            let at = truncate_to_milliseconds(change.at);
+            self.settings = setting_override::changed(known, OrderedChange { at, ..change });
+        }
+    }
+
     /// The longest mute of all channels at `now`, if any.
     pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
         self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
@@ -525,4 +548,12 @@ impl OrdersInForce {
     fn active_mutes(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
         self.mutes.iter().filter(move |(_, mute)| now < mute.until).cloned()
     }
+}
+
+/// Truncates a time to the precision of the databases.
+pub(crate) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
+    if time == Timestamp::MAX {
+        return time;
+    }
+    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }

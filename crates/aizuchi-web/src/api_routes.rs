@@ -18,9 +18,9 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
-use crate::channel_orders::{ChangedAnswer, ChannelsBody};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
+use crate::console::orders::{ChangedAnswer, ChannelsBody};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
@@ -43,9 +43,9 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, channel_orders, consents, console, dead_letters,
-    demo, figures, files, judge_again, memories, models, order_journal, orders, place_settings,
-    private_reads, proposals, standing_orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
+    files, judge_again, memories, models, order_journal, orders, place_settings, private_reads,
+    proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -213,9 +213,9 @@ endpoints! {
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
             body<SettingBody>;
-        POST "/api/channels/settings" "changeChannels" change_channels => channel_orders::change,
+        POST "/api/channels/order" "orderInChannels" order_in_channels => console::orders::in_channels,
             body<ChannelsBody>, answers<ChangedAnswer>, within(MAX_TEXT_BYTES);
-        POST "/api/orders/{id}/undo" "undoOrder" undo_order => channel_orders::undo,
+        POST "/api/orders/{id}/undo" "undoOrder" undo_order => console::orders::undo,
             answers<ChangedAnswer>;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;

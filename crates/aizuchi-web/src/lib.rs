@@ -28,7 +28,6 @@ mod api;
 mod actions;
 mod order_journal;
 mod orders;
-mod channel_orders;
 mod standing_orders;
 mod place_settings;
 mod dead_letters;

@@ -58,7 +58,7 @@ async fn place_or_all(
 }
 
 /// Returns the end of a mute. Without minutes, it lasts until it is lifted.
-pub fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
+fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
     match minutes {
         None => Ok(Timestamp::MAX),
         Some(minutes @ 1..=MAX_MUTE_MINUTES) => {

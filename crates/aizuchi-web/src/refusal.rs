@@ -64,8 +64,6 @@ aizuchi_model::refusals! {
         refusals::unknown_workspace(language, id);
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
-    NoChannelChosen [UNPROCESSABLE_ENTITY "no_channel_chosen"]
-        refusals::no_channel_chosen(language);
     NoOrderToUndo [NOT_FOUND "no_order_to_undo"] refusals::no_order_to_undo(language);
     UnknownUser { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_user"]
         refusals::unknown_user(language, id, workspace.as_str());
@@ -229,7 +227,6 @@ mod tests {
             Refusal::UnknownWorkspace(id()),
             ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
-            Refusal::NoChannelChosen,
             Refusal::NoOrderToUndo,
             Refusal::UnknownUser { id: id(), workspace: workspace() },
             ActionRefusal::NoDecision.into(),

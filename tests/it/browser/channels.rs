@@ -13,7 +13,10 @@ use crate::console::channel_list::seed;
 use crate::console::harness::{OPERATOR, post, set_tokens};
 use crate::program::Home;
 
-const NOTICE: &str = "return document.querySelector('[data-testid=notice] form')?.firstChild.textContent.trim() ?? null";
+/// What was ordered last, and of how many channels.
+const NEWEST: &str = "
+    const cells = document.querySelectorAll('[data-testid=order]:first-child td');
+    return cells.length > 0 ? [cells[1].textContent.trim(), cells[2].firstElementChild.textContent] : null";
 const OBSERVED: &str = "SELECT count(*) FROM modes WHERE mode = 'observe'";
 
 async fn expect_accessible(tab: &Tab) {
@@ -56,12 +59,12 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
         tab.type_text(" ").await;
     }
     tab.press(Key::Enter).await;
-    tab.expect_result(NOTICE, json!("mode: only listens · channels changed: 10")).await;
+    tab.expect_result(NEWEST, json!(["mode: only listens", "Channels: 10"])).await;
     home.until_kept(OBSERVED, observed as i64 + 10).await;
     expect_accessible(&tab).await;
     tab_to(&tab, "[data-testid=undo]").await;
     tab.press(Key::Enter).await;
-    tab.expect_result(NOTICE, json!("undone: mode: only listens · channels changed: 10")).await;
+    tab.expect_result(NEWEST, json!(["undone: mode: only listens", "Channels: 10"])).await;
     let after = home.rows("SELECT workspace, channel, mode FROM modes ORDER BY 1, 2").await;
     assert_eq!(after, before);
 

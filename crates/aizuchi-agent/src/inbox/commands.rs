@@ -9,7 +9,6 @@ use aizuchi_model::chat::{Arrival, ChannelId, ConversationId, Heard, Message, Me
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::memory::asker;
 use aizuchi_store::StoreError;
-use aizuchi_store::channels_order::ChannelsOrder;
 use aizuchi_store::order::Order;
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
@@ -196,25 +195,13 @@ impl Inbox {
     pub fn apply_order(&self, order: Order) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.channel_cache.lock_for_order().await;
-            self.store_order(order).await
-        })
-    }
-
-    /// Changes several channels at once, or undoes that. No other order comes between reading what the channels have
-    /// and changing it.
-    pub fn change_channels(&self, order: ChannelsOrder) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            let _turn = self.channel_cache.lock_for_order().await;
-            let in_force = self.store.orders(&order.workspace).await?;
-            self.store_order(order.resolve(&in_force, self.clock.now())).await
-        })
-    }
-
-    /// Stores an order, under the lock for orders.
-    fn store_order(&self, order: Order) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
             // This comes before the store, because the order applies even if the caller stops waiting here.
             let now = self.clock.now();
+            let mut order = order;
+            if let Order::InChannels { workspace, .. } = order.unsigned().0 {
+                let in_force = self.store.orders(workspace).await?;
+                order = order.resolve(in_force, now);
+            }
             self.channel_cache.apply_order(&order, now);
             let conversations = &self.channel_cache.conversations;
             let stored = self.store.order(order.clone(), now).await;

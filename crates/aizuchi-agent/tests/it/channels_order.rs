@@ -1,25 +1,19 @@
 //! One order for several channels: what it changes at once, and what undoing it restores, on every database.
 
-use aizuchi_harness::fixtures::{message, top_level, workspace};
+use aizuchi_harness::fixtures::workspace;
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_database;
 use aizuchi_model::chat::{ChannelId, Role};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
-    Confidence, PlaceSetting, SettingChange, SettingRole, SettingScope,
+    Confidence, PlaceSetting, SettingChange, SettingKind, SettingRole, SettingScope,
 };
-use aizuchi_store::channels_order::{
-    ChannelChange, ChannelsOrder, ChannelsOrderKind, ChannelsRecord, UnchangedReason,
-};
+use aizuchi_store::channels_order::ChannelsRecord;
 use aizuchi_store::order::{Order, OrdersInForce};
 use aizuchi_store::order_journal::{OrderJournalQuery, OrderKind};
 use jiff::Timestamp;
 
 const NAMES: [&str; 4] = ["attic", "garden", "kitchen", "porch"];
-
-fn ids() -> Vec<ChannelId> {
-    NAMES.map(ChannelId::new).into()
-}
 
 fn mode(channel: &str, mode: Option<Mode>) -> Order {
     Order::Mode { workspace: workspace(), channel: ChannelId::new(channel), mode }
@@ -58,35 +52,50 @@ async fn told(harness: &Harness) -> Vec<String> {
     told
 }
 
-/// Gives the order and returns its number and its record in the journal.
-async fn give(harness: &Harness, what: ChannelsOrderKind) -> (i64, ChannelsRecord) {
-    let order = ChannelsOrder { workspace: workspace(), what, by: "vera".into() };
-    harness.inbox.change_channels(order).await.unwrap();
+/// Gives an order for several channels and returns its number and its record in the journal.
+async fn give(
+    harness: &Harness,
+    orders: Vec<Order>,
+    record: ChannelsRecord,
+) -> (i64, ChannelsRecord) {
+    let order = Order::InChannels { workspace: workspace(), orders, record };
+    harness.inbox.apply_order(order.signed("vera")).await.unwrap();
     let query = OrderJournalQuery { workspace: None, before: None, limit: 1 };
     let given = harness.store.archive.order_journal(&query).await.unwrap().remove(0);
     assert_eq!((given.record.kind, &*given.by), (OrderKind::ChangeChannels, "vera"));
     (given.number, given.channels().unwrap().unwrap())
 }
 
-async fn change(harness: &Harness, change: ChannelChange) -> (i64, ChannelsRecord) {
-    let unknown = vec![ChannelId::new("cellar")];
-    give(harness, ChannelsOrderKind::Change { change, channels: ids(), unknown }).await
+async fn order_all(harness: &Harness, order: impl Fn(&str) -> Order) -> (i64, ChannelsRecord) {
+    let record = ChannelsRecord { unchanged: vec![ChannelId::new("cellar")], ..Default::default() };
+    give(harness, NAMES.map(order).into(), record).await
+}
+
+async fn undo(harness: &Harness, number: i64, record: &ChannelsRecord) -> ChannelsRecord {
+    let record = ChannelsRecord { undoes: Some(number), unchanged: Vec::new(), ..record.clone() };
+    give(harness, Vec::new(), record).await.1
+}
+
+fn unmute(channel: &str) -> Order {
+    let channel = Some(ChannelId::new(channel));
+    Order::Unmute { workspace: workspace(), channel, by: Role::Admin }
+}
+
+fn configured_confidence(channel: &str) -> Order {
+    let (scope, by) = (SettingScope::Channel(ChannelId::new(channel)), "olga".into());
+    let change = SettingChange::Clear(SettingKind::MinConfidence);
+    let (role, at) = (SettingRole::Admin, Timestamp::UNIX_EPOCH);
+    Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at }
 }
 
 #[tokio::test]
 async fn undoing_an_order_for_several_channels_restores_what_each_had() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;
-        for (number, name) in NAMES.iter().enumerate() {
-            let at = harness.clock.now();
-            let id = format!("m{number}");
-            harness.hear(message(top_level(name), &id, at, "mia", "the roses bloom")).await;
-        }
-        let keeper = SettingRole::Keeper;
         for order in [
             mode("attic", Some(Mode::Propose)),
             mode("garden", Some(Mode::Companion)),
-            confidence("garden", 0.9, keeper),
+            confidence("garden", 0.9, SettingRole::Keeper),
             confidence("kitchen", 0.8, SettingRole::Admin),
             confidence("kitchen", 0.95, SettingRole::Member),
             mute("attic", "2100-01-01T00:00:00Z", Role::Member),
@@ -95,47 +104,36 @@ async fn undoing_an_order_for_several_channels_restores_what_each_had() {
             harness.inbox.apply_order(order).await.unwrap();
         }
         let before = told(&harness).await;
-        let forever = Timestamp::MAX.as_millisecond();
-        let confident =
-            ["attic", "garden", "kitchen", "porch"].map(|it| format!("{it} 0.5 by admin"));
-        for (order, changed, expected) in [
-            (
-                ChannelChange::Mode(Some(Mode::Observe)),
-                4,
-                NAMES.map(|it| format!("{it} observe")).to_vec(),
-            ),
-            (ChannelChange::Mode(None), 2, Vec::new()),
-            (
-                ChannelChange::Mute(Some(forever)),
-                4,
-                NAMES.map(|it| format!("{it} muted by admin until {}", Timestamp::MAX)).to_vec(),
-            ),
-            (ChannelChange::Mute(None), 2, Vec::new()),
-            (ChannelChange::MinConfidence(Some(500)), 4, confident.to_vec()),
-            (ChannelChange::MinConfidence(None), 2, Vec::new()),
-        ] {
-            let (number, record) = change(&harness, order).await;
-            assert_eq!(record.changed.len(), changed, "{order:?}");
-            assert_eq!(
-                record.unchanged,
-                [(ChannelId::new("cellar"), UnchangedReason::Unknown)],
-                "{order:?}"
-            );
+        let forever = |channel: &str| {
+            let channel = Some(ChannelId::new(channel));
+            let (until, by) = (Timestamp::MAX, Role::Admin);
+            Order::Mute { workspace: workspace(), channel, until, by }
+        };
+        let orders: [(&dyn Fn(&str) -> Order, usize, &str); 6] = [
+            (&|it| mode(it, Some(Mode::Observe)), 4, "observe"),
+            (&|it| mode(it, None), 2, ""),
+            (&forever, 4, "muted by admin until 9999-12-30T22:00:00.999999999Z"),
+            (&unmute, 2, ""),
+            (&|it| confidence(it, 0.5, SettingRole::Admin), 4, "0.5 by admin"),
+            (&configured_confidence, 2, ""),
+        ];
+        for (order, changed, expected) in orders {
+            let (number, record) = order_all(&harness, order).await;
+            assert_eq!(record.changed.len(), changed, "{record:?}");
+            assert_eq!(record.unchanged, [ChannelId::new("cellar")]);
             let after = told(&harness).await;
-            assert!(expected.iter().all(|it| after.contains(it)), "{order:?}: {after:?}");
-            if let ChannelChange::Mode(mode) = order {
-                let cached = harness.inbox.channel_cache.ordered_mode(&workspace(), &ids()[3]);
-                assert_eq!(cached, mode);
+            assert_ne!(after, before);
+            for name in NAMES.iter().filter(|_| !expected.is_empty()) {
+                assert!(after.contains(&format!("{name} {expected}")), "{after:?}");
             }
-            // What undoes an order is not undone, and a second time finds nothing as it left it.
-            let undo = || ChannelsOrderKind::Undo { number, record: record.clone() };
-            let (_, undone) = give(&harness, undo()).await;
-            assert_eq!((undone.undoes, undone.changed.len()), (Some(number), changed));
+            // What undoes an order is not undone, and a second time finds nothing as the order left it.
+            let undone = undo(&harness, number, &record).await;
+            assert_eq!((undone.undoes, &undone.changed), (Some(number), &record.changed));
             assert!(record.may_undo() && !undone.may_undo());
-            assert_eq!(told(&harness).await, before, "{order:?}");
-            let (_, again) = give(&harness, undo()).await;
-            assert_eq!((again.changed.len(), again.unchanged.len()), (0, changed), "{order:?}");
-            assert_eq!(told(&harness).await, before, "{order:?}");
+            assert_eq!(told(&harness).await, before, "{record:?}");
+            let again = undo(&harness, number, &record).await;
+            assert_eq!((again.changed.len(), again.unchanged.len()), (0, changed));
+            assert_eq!(told(&harness).await, before, "{record:?}");
         }
         let orders = in_force(&harness).await;
         assert_eq!(harness.options.settings.rulebook.read().ordered[&workspace()], orders.settings);
@@ -148,21 +146,20 @@ async fn what_was_changed_since_stays_when_an_order_is_undone() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;
         harness.inbox.apply_order(mode("attic", Some(Mode::Propose))).await.unwrap();
-        let (number, record) = change(&harness, ChannelChange::Mode(Some(Mode::Observe))).await;
+        let (number, record) = order_all(&harness, |it| mode(it, Some(Mode::Observe))).await;
         harness.inbox.apply_order(mode("garden", Some(Mode::Off))).await.unwrap();
-        // Another aspect does not count.
+        // A change of something else does not count.
         let muted = mute("kitchen", "2100-01-01T00:00:00Z", Role::Admin);
         harness.inbox.apply_order(muted).await.unwrap();
-        let (_, undone) = give(&harness, ChannelsOrderKind::Undo { number, record }).await;
-        let garden = (ChannelId::new("garden"), UnchangedReason::ChangedSince);
-        assert_eq!(undone.unchanged, [garden]);
+        let undone = undo(&harness, number, &record).await;
+        assert_eq!(undone.unchanged, [ChannelId::new("garden")]);
         let modes = [("attic", Mode::Propose), ("garden", Mode::Off)];
         let modes = modes.map(|(channel, mode)| (ChannelId::new(channel), mode));
         assert_eq!(in_force(&harness).await.modes, modes);
-        for (channel, expected) in ids().iter().zip([Some(Mode::Propose), Some(Mode::Off), None]) {
-            let cached = harness.inbox.channel_cache.ordered_mode(&workspace(), channel);
-            assert_eq!(cached, expected, "{channel}");
-        }
+        let modes = NAMES.map(|name| {
+            harness.inbox.channel_cache.ordered_mode(&workspace(), &ChannelId::new(name))
+        });
+        assert_eq!(modes, [Some(Mode::Propose), Some(Mode::Off), None, None]);
     })
     .await;
 }

@@ -10,7 +10,7 @@ texts! {
     private: "private" / "非公開";
     silent: "said nothing for a week" / "1 週間発言なし";
     muted: "muted" / "ミュート中";
-    failing: "behind, unreadable or failing" / "未読・読めない・失敗";
+    failing: "not caught up, or failing" / "未読あり・失敗";
     costly: "cost something today" / "今日費用が発生";
     choose(name: &str): "Choose {name}" / "{name} を選ぶ";
     chosen: "the chosen ones" / "選んだもの";
@@ -23,11 +23,6 @@ texts! {
     configured_threshold: "Confidence to speak from: as configured" / "話す確信度：設定のとおり";
     value: "Value, 0 to 1" / "値（0～1）";
     apply: "Apply" / "適用";
-    changed(count: usize): "channels changed: {count}" / "変更：{count} チャンネル";
-    unchanged: "Left as they are:" / "変更しなかったもの：";
-    unknown: "there is no such channel" / "このチャンネルはありません";
-    changed_since: "changed since" / "その後に変更された";
     nothing: "No channel matches." / "該当するチャンネルはありません。";
-    behind: "not caught up" / "未読あり";
-    unreadable: "cannot be read" / "読めません";
+    unread: "not caught up" / "未読あり";
 }

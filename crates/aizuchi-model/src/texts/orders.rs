@@ -12,6 +12,7 @@ texts! {
     everywhere: "everywhere" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
+    unchanged(names: &str): "not changed: {names}" / "変更なし：{names}";
     undo: "Undo" / "元に戻す";
     undone(what: &str): "undone: {what}" / "元に戻した：{what}";
     as_configured: "as configured" / "設定のとおり";

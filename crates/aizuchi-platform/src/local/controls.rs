@@ -6,7 +6,6 @@ use aizuchi_model::chat::Channel;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_store::StoreError;
-use aizuchi_store::channels_order::ChannelsOrder;
 use aizuchi_store::order::Order;
 use jiff::Timestamp;
 
@@ -56,13 +55,6 @@ impl LocalRoom {
     /// Returns the rules in force.
     pub fn rulebook(&self) -> Arc<Rulebook> {
         self.inbox.channel_cache.rulebook()
-    }
-
-    /// Changes several channels at once, or undoes that, and has open pages show it.
-    pub async fn change_channels(&self, order: ChannelsOrder) -> Result<(), StoreError> {
-        self.inbox.change_channels(order).await?;
-        self.changes.send_modify(|changes| *changes += 1);
-        Ok(())
     }
 
     /// Applies an order of a user, and has open pages show it.

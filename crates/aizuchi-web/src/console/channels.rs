@@ -11,7 +11,6 @@ use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
-use aizuchi_store::channels_order::UnchangedReason;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -24,11 +23,12 @@ use crate::access::Visitor;
 use crate::console::layout::{
     Layout, ListSlice, Section, TimeView, channel_address, encode, render,
 };
-use crate::console::{order_journal, snapshot};
+use crate::console::orders::{ChannelsBody, JOURNAL};
+use crate::console::snapshot;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::status::{ChannelStatus, told_cost};
-use crate::{ApiProblem, Web, channel_orders, views, workspaces};
+use crate::{ApiProblem, Web, views, workspaces};
 
 /// The number of channels per page.
 const PAGE: usize = 50;
@@ -44,7 +44,6 @@ struct ChannelsPage<'a> {
     query: ChannelsQuery,
     workspaces: Vec<(String, String)>,
     modes: Vec<ModeView>,
-    columns: Vec<ColumnView>,
     channels: Vec<ChannelRow>,
     /// Set if not all of the channels are shown.
     slice: Option<ListSlice>,
@@ -52,18 +51,6 @@ struct ChannelsPage<'a> {
     all: usize,
     /// This page, to which forms are sent.
     address: String,
-    /// What was ordered here just now.
-    notices: Vec<NoticeView>,
-}
-
-/// What an order for several channels did.
-struct NoticeView {
-    number: i64,
-    what: String,
-    changed: usize,
-    /// The name of each channel that was left as it is, and why.
-    unchanged: Vec<(String, &'static str)>,
-    may_undo: bool,
 }
 
 /// The query of the address. Empty fields count as absent.
@@ -79,8 +66,6 @@ pub struct ChannelsQuery {
     /// The number of channels before those that are shown.
     #[serde(rename = "channels_after")]
     after: usize,
-    /// The numbers of the orders that were given here just now, separated by commas.
-    order: String,
 }
 
 named_enum! {
@@ -112,13 +97,6 @@ named_enum! {
     }
 }
 
-/// A column, which leads to the same channels sorted by it.
-struct ColumnView {
-    sort: ChannelSort,
-    word: &'static str,
-    address: String,
-}
-
 struct ChannelRow {
     workspace: String,
     /// Set if channels of several workspaces are shown.
@@ -129,10 +107,10 @@ struct ChannelRow {
     /// Set if the channel is not public.
     kind: Option<&'static str>,
     mode: &'static str,
-    muted: Option<&'static str>,
+    is_muted: bool,
     /// Set if the mute has an end.
     muted_until: Option<TimeView>,
-    trouble: Option<&'static str>,
+    is_unread: bool,
     heard: Option<TimeView>,
     spoke: Option<TimeView>,
     outcomes: Vec<OutcomeView>,
@@ -156,19 +134,9 @@ pub struct ModeView {
 /// A channel with what is known of it now.
 struct ListedChannel {
     workspace: WorkspaceId,
-    /// When a mute of the whole workspace ends, in epoch seconds.
-    workspace_muted_until: Option<f64>,
     status: ChannelStatus,
-    trouble: Option<Trouble>,
-}
-
-/// Why a channel is not heard completely.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trouble {
-    /// It has not been read since the last gap.
-    Behind,
-    /// Its last read failed.
-    Unreadable,
+    /// Whether messages of it may be missing.
+    is_unread: bool,
 }
 
 pub async fn page(
@@ -193,18 +161,16 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Channels),
         workspaces: workspaces::choices(&web, &known, language),
         modes: modes(language),
-        columns: query.columns(language),
         slice: ListSlice::new(list, query.after, (shown.len(), all), language),
         channels: shown.iter().map(|channel| renderer.row(channel)).collect(),
         all,
         address: query.address(query.sort),
-        notices: query.notices(&web, &visitor.access, language).await?,
         query,
     })
 }
 
-/// Changes the chosen channels, or all that match. The fields are `channel`, once for each chosen one, `whom`, and
-/// `order`: `mode observe`, `mode`, `mute 120`, `mute on`, `mute`, `min_confidence set` with `value`, or `min_confidence`.
+/// Changes the chosen channels, or all that match. The fields are those of [`ChannelsBody`], with `channel` once for each
+/// chosen one, and `whom`.
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -213,43 +179,32 @@ pub async fn order(
 ) -> Result<Redirect, ApiProblem> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let Form(fields) = form.map_err(|_| Refusal::MalformedOrder)?;
-    visitor.access.require_orders()?;
     let all = |name: &'static str| {
         fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| &**value)
     };
-    let first = |name| all(name).next().unwrap_or_default();
-    let (setting, value) = match first("order").split_once(' ') {
-        Some((setting, "set")) => (setting, Some(first("value"))),
-        Some((setting, value)) => (setting, Some(value)),
-        None => (first("order"), None),
-    };
-    let change = channel_orders::parse_change(&web, setting, value)?;
-    let mut chosen: BTreeMap<WorkspaceId, BTreeSet<ChannelId>> = BTreeMap::new();
-    let mut choose = |workspace: WorkspaceId, id| chosen.entry(workspace).or_default().insert(id);
-    match first("whom") {
-        "matching" => {
-            for channel in query.find(&web, &visitor.access).await? {
-                choose(channel.workspace, channel.status.id);
-            }
+    let mut chosen: BTreeMap<String, BTreeSet<ChannelId>> = BTreeMap::new();
+    let mut choose = |workspace, id| chosen.entry(workspace).or_default().insert(id);
+    if all("whom").any(|whom| whom == "matching") {
+        for channel in query.find(&web, &visitor.access).await? {
+            choose(channel.workspace.to_string(), channel.status.id);
         }
-        _ => {
-            for channel in all("channel") {
-                let (workspace, id) = channel.split_once(' ').ok_or(Refusal::MalformedOrder)?;
-                choose(workspaces::find(&web, Some(workspace)).await?, ChannelId::new(id));
-            }
+    } else {
+        for channel in all("channel") {
+            let (workspace, id) = channel.split_once(' ').ok_or(Refusal::MalformedOrder)?;
+            choose(workspace.to_owned(), ChannelId::new(id));
         }
     }
     if chosen.is_empty() {
-        return Err(Refusal::NoChannelChosen.into());
+        return Err(Refusal::IncompleteForm.into());
     }
-    let mut numbers = Vec::new();
-    for (workspace, ids) in chosen {
-        let given = channel_orders::change_channels(&web, &visitor.access, workspace, ids, change);
-        numbers.push(given.await?.0.to_string());
+    for (workspace, channels) in chosen {
+        let workspace = Some(workspace);
+        let order = all("order").next().unwrap_or_default().to_owned();
+        let value = all("value").next().map(str::to_owned);
+        let body = ChannelsBody { workspace, channels, order, value };
+        body.give(&web, &visitor.access).await?;
     }
-    let address = query.address(query.sort);
-    let joint = if address.contains('?') { '&' } else { '?' };
-    Ok(Redirect::to(&format!("{address}{joint}order={}", numbers.join(","))))
+    Ok(Redirect::to(JOURNAL))
 }
 
 /// Returns all modes to choose from.
@@ -289,10 +244,8 @@ impl ChannelFilter {
                 let since = views::seconds(now - SILENCE);
                 status.last_spoke.is_none_or(|spoke| spoke < since)
             }
-            Self::Muted => status.muted_until.or(channel.workspace_muted_until).is_some(),
-            Self::Failing => {
-                channel.trouble.is_some() || status.decisions_today.contains_key("failed")
-            }
+            Self::Muted => status.muted_until.is_some(),
+            Self::Failing => channel.is_unread || status.decisions_today.contains_key("failed"),
             Self::Costly => status.tokens_today > 0,
         }
     }
@@ -346,15 +299,10 @@ impl ChannelsQuery {
         let text = self.q.trim().trim_start_matches('#').to_lowercase();
         let mut found = Vec::new();
         for workspace in status.workspaces {
-            let (behind, unreadable) = troubles(web, &workspace.workspace);
+            let unread = unread(web, &workspace.workspace);
             found.extend(workspace.channels.into_iter().map(|status| ListedChannel {
                 workspace: workspace.workspace.clone(),
-                workspace_muted_until: workspace.muted_until,
-                trouble: if unreadable.contains(&status.id) {
-                    Some(Trouble::Unreadable)
-                } else {
-                    behind.contains(&status.id).then_some(Trouble::Behind)
-                },
+                is_unread: unread.contains(&status.id),
                 status,
             }));
         }
@@ -384,55 +332,13 @@ impl ChannelsQuery {
             given.map(|(name, value)| format!("{name}={}", encode(value))).collect();
         format!("/console/channels?{}", pairs.join("&")).trim_end_matches('?').to_owned()
     }
-
-    /// Describes the orders that were given here just now.
-    async fn notices(
-        &self,
-        web: &Web,
-        access: &Access,
-        language: Language,
-    ) -> Result<Vec<NoticeView>, ApiProblem> {
-        let mut notices = Vec::new();
-        let numbers = self.order.split(',').filter_map(|number| number.parse().ok());
-        for number in numbers.filter(|_| access.may_order()) {
-            let Some((given, record)) = channel_orders::find(web, number).await? else { continue };
-            let names = workspaces::channel_names(web, access, &given.workspace).await?;
-            let unchanged = record.unchanged.iter().map(|(id, why)| {
-                let name = names.get(id).map_or_else(|| id.to_string(), ToString::to_string);
-                let why = match why {
-                    UnchangedReason::Unknown => texts::channels::unknown(language),
-                    UnchangedReason::ChangedSince => texts::channels::changed_since(language),
-                };
-                (name, why)
-            });
-            notices.push(NoticeView {
-                number,
-                what: order_journal::what(&given, language),
-                changed: record.changed.len(),
-                unchanged: unchanged.collect(),
-                may_undo: record.may_undo(),
-            });
-        }
-        Ok(notices)
-    }
-
-    fn columns(&self, language: Language) -> Vec<ColumnView> {
-        let column = |sort: ChannelSort| ColumnView {
-            sort,
-            word: sort.word(language),
-            address: self.address(sort),
-        };
-        ChannelSort::ALL.map(column).into()
-    }
 }
 
-/// Returns the channels of a workspace that have not been read since the last gap, and those that cannot be read.
-fn troubles(web: &Web, workspace: &WorkspaceId) -> (BTreeSet<ChannelId>, BTreeSet<ChannelId>) {
+/// Returns the channels of a workspace that have not been read since the last gap, or cannot be read.
+fn unread(web: &Web, workspace: &WorkspaceId) -> BTreeSet<ChannelId> {
     let platform = web.platforms.for_workspace(workspace).ok();
     let progress = platform.and_then(|platform| platform.backfill_progress());
-    progress.map_or_else(Default::default, |progress| {
-        (progress.behind.into_iter().collect(), progress.failing.into_iter().collect())
-    })
+    progress.map_or(BTreeSet::new(), |it| it.behind.into_iter().chain(it.failing).collect())
 }
 
 struct RowRenderer<'a> {
@@ -445,7 +351,7 @@ struct RowRenderer<'a> {
 
 impl RowRenderer<'_> {
     fn row(&self, channel: &ListedChannel) -> ChannelRow {
-        let ListedChannel { workspace, workspace_muted_until, status, trouble } = channel;
+        let ListedChannel { workspace, status, is_unread } = channel;
         let language = self.language;
         let address = channel_address(workspace, &status.id);
         let midnight = self.now.to_zoned(self.web.zone.clone()).date();
@@ -456,8 +362,7 @@ impl RowRenderer<'_> {
             count: *count,
         });
         let mode = Mode::ALL.into_iter().find(|mode| mode.name() == status.mode);
-        let muted_until = workspace_muted_until.or(status.muted_until);
-        let end = (views::seconds(self.now) + MAX_MUTE.as_secs_f64(), muted_until);
+        let endless = views::seconds(self.now) + MAX_MUTE.as_secs_f64();
         ChannelRow {
             workspace: workspace.to_string(),
             workspace_label: self
@@ -471,16 +376,12 @@ impl RowRenderer<'_> {
                 _ => Some(texts::console::direct(language)),
             },
             mode: mode.map_or(status.mode, |mode| texts::ledger::mode(language, mode)),
-            muted: match (workspace_muted_until, status.muted_until) {
-                (Some(_), _) => Some(texts::console::workspace_muted(language)),
-                (None, Some(_)) => Some(texts::console::muted(language)),
-                (None, None) => None,
-            },
-            muted_until: end.1.filter(|until| *until < end.0).map(TimeView::from_seconds),
-            trouble: trouble.map(|trouble| match trouble {
-                Trouble::Behind => texts::channels::behind(language),
-                Trouble::Unreadable => texts::channels::unreadable(language),
-            }),
+            is_muted: status.muted_until.is_some(),
+            muted_until: status
+                .muted_until
+                .filter(|until| *until < endless)
+                .map(TimeView::from_seconds),
+            is_unread: *is_unread,
             heard: status.last_heard.map(TimeView::from_seconds),
             spoke: status.last_spoke.map(TimeView::from_seconds),
             outcomes: outcomes.collect(),

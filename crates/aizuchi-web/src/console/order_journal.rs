@@ -61,6 +61,8 @@ struct OrderRow {
     address: Option<String>,
     /// Whether it can be undone.
     may_undo: bool,
+    /// The channels that an order for several did not change.
+    unchanged: Option<String>,
 }
 
 struct OptOutRow {
@@ -206,10 +208,11 @@ impl JournalNames {
         let channels = given.channels().ok().flatten();
         let one = channels.as_ref().map(|channels| given.as_one(channels));
         let (workspace, record) = (&given.workspace, &one.as_ref().unwrap_or(given).record);
-        let channel = record.channel.as_ref().map(|channel| {
+        let name = |channel: &ChannelId| {
             let name = self.channels.get(&(workspace.clone(), channel.clone()));
             name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
-        });
+        };
+        let channel = record.channel.as_ref().map(name);
         let user = record.user.as_ref().map(|user| self.user(workspace, user.as_str(), language));
         let of_channel =
             given.record.channel.as_ref().map(|channel| channel_address(workspace, channel));
@@ -224,6 +227,10 @@ impl JournalNames {
             },
             what: what(given, language),
             until: record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new),
+            unchanged: channels.as_ref().filter(|it| !it.unchanged.is_empty()).map(|channels| {
+                let names: Vec<String> = channels.unchanged.iter().map(name).collect();
+                texts::orders::unchanged(language, &names.join(", "))
+            }),
             may_undo: channels.as_ref().is_some_and(ChannelsRecord::may_undo),
             place: match (channels, record.kind, channel.or(user)) {
                 (Some(channels), _, _) => texts::channels::count(language, channels.changed.len()),
@@ -239,7 +246,7 @@ impl JournalNames {
 }
 
 /// Describes what was ordered.
-pub fn what(given: &GivenOrder, language: Language) -> String {
+fn what(given: &GivenOrder, language: Language) -> String {
     if let Ok(Some(channels)) = given.channels() {
         let told = what(&given.as_one(&channels), language);
         return match channels.undoes {
