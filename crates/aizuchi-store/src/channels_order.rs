@@ -1,7 +1,5 @@
-//! What the journal keeps of an order for several channels, so that it can be undone: what was ordered for each before
-//! and after. It names no users.
+//! One order for several channels: what it changes, for the journal, and the orders that undo it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, Role, WorkspaceId};
@@ -10,42 +8,14 @@ use aizuchi_model::rules::setting_override::{
     SettingChange, SettingKind, SettingRole, SettingScope,
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
 use crate::order::{Order, OrdersInForce};
-use crate::order_journal::{GivenOrder, OrderKind, OrderRecord};
+use crate::order_journal::{ChangedChannel, ChannelsRecord, Ordered};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChannelsRecord {
-    /// The kind of each order and its value.
-    pub what: Option<(OrderKind, Option<Arc<str>>)>,
-    /// The number of the order that this one undoes.
-    pub undoes: Option<i64>,
-    pub changed: Vec<ChangedChannel>,
-    /// The channels that could not be changed or, if an order is undone, that were changed since.
-    pub unchanged: Vec<ChannelId>,
-}
-
-/// What was ordered for a channel, as far as it was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedChannel {
-    pub channel: ChannelId,
-    before: Ordered,
-    after: Ordered,
-}
-
-/// The mode, mutes and settings by kind, each with the roles that ordered them and the values.
-type Ordered = BTreeMap<String, Vec<(SettingRole, String)>>;
 /// Where orders are given, by whom and when.
 type Given<'a> = (&'a WorkspaceId, &'a Arc<str>, Timestamp);
 
 impl ChannelsRecord {
-    /// Whether there is anything to undo. What undoes an order is not undone.
-    pub fn may_undo(&self) -> bool {
-        self.undoes.is_none() && !self.changed.is_empty()
-    }
-
     /// Adds what the orders change, given what is in force. If this undoes an order, returns the orders that restore
     /// what is still as that order left it.
     pub fn resolve(
@@ -122,24 +92,6 @@ impl Order {
             },
             other => other,
         }
-    }
-}
-
-impl GivenOrder {
-    /// What an order for several channels changed. `None` for other orders.
-    pub fn channels(&self) -> Result<Option<ChannelsRecord>, StoreError> {
-        if self.record.kind != OrderKind::ChangeChannels {
-            return Ok(None);
-        }
-        let record = serde_json::from_str(self.record.value.as_deref().unwrap_or_default());
-        record.map(Some).map_err(|error| StoreError::Broken(format!("an order: {error}")))
-    }
-
-    /// Describes an order for several channels as one for a channel.
-    pub fn as_one(&self, channels: &ChannelsRecord) -> Self {
-        let what = channels.what.clone();
-        let record = what.map(|(kind, value)| OrderRecord { value, ..OrderRecord::new(kind) });
-        Self { record: record.unwrap_or_else(|| self.record.clone()), ..self.clone() }
     }
 }
 

@@ -22,4 +22,6 @@ pub mod memory;
 pub mod figures;
 pub mod report;
 pub mod queue;
+pub mod people;
+pub mod configuration;
 pub mod events;

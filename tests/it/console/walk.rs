@@ -46,7 +46,8 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 6] = [
+const ACTIONS: [&str; 7] = [
+    "console::people::forget",
     "console::queue::decide",
     "console::channels::order",
     "console::memory::order",
@@ -55,7 +56,7 @@ const ACTIONS: [&str; 6] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 19] = [
     "/",
     "/login",
     "/live",
@@ -68,6 +69,8 @@ const OTHERS: [&str; 17] = [
     "/console/orders",
     "/console/figures",
     "/console/memory",
+    "/console/people",
+    "/console/configuration",
     "/console/report",
     "/console/report.css",
     "/console/persona",
@@ -105,6 +108,8 @@ impl<'a> Walk<'a> {
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),
+            format!("/console/people?workspace={workspace}&person={person}"),
+            format!("/console/people/{workspace}/U1"),
             format!("{memory}&person={person}"),
             format!("{memory}&channel={channel}"),
             format!("{timeline}?q={search}"),
@@ -146,6 +151,7 @@ impl<'a> Walk<'a> {
         };
         let mut forms = vec![
             trial(("text", search.clone())),
+            PageForm { path: "/console/configuration".to_owned(), fields: Vec::new() },
             PageForm {
                 path: format!("{timeline}/what-if"),
                 fields: vec![
@@ -219,7 +225,8 @@ impl<'a> Walk<'a> {
                 "workspace" => place.workspace.as_str(),
                 "channel" => place.channel.as_str(),
                 "id" => self.decisions_of(place).next().unwrap_or("1"),
-                "person" | "user" => self.person,
+                "person" => self.person,
+                "user" => "U1",
                 "q" | "query" => self.search,
                 "decisions" => "true",
                 "days" => "30",

@@ -8,9 +8,8 @@ use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
     Confidence, PlaceSetting, SettingChange, SettingKind, SettingRole, SettingScope,
 };
-use aizuchi_store::channels_order::ChannelsRecord;
 use aizuchi_store::order::{Order, OrdersInForce};
-use aizuchi_store::order_journal::{OrderJournalQuery, OrderKind};
+use aizuchi_store::order_journal::{ChannelsRecord, OrderJournalQuery, OrderKind};
 use jiff::Timestamp;
 
 const NAMES: [&str; 4] = ["attic", "garden", "kitchen", "porch"];
@@ -60,7 +59,7 @@ async fn give(
 ) -> (i64, ChannelsRecord) {
     let order = Order::InChannels { workspace: workspace(), orders, record };
     harness.inbox.apply_order(order.signed("vera")).await.unwrap();
-    let query = OrderJournalQuery { workspace: None, before: None, limit: 1 };
+    let query = OrderJournalQuery { workspace: None, kind: None, before: None, limit: 1 };
     let given = harness.store.archive.order_journal(&query).await.unwrap().remove(0);
     assert_eq!((given.record.kind, &*given.by), (OrderKind::ChangeChannels, "vera"));
     (given.number, given.channels().unwrap().unwrap())

@@ -382,6 +382,7 @@ impl Simulation {
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
+            | Order::ForgetUser { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -403,8 +404,8 @@ impl Simulation {
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. }
             | Order::InChannels { .. }
+            | Order::Note { .. }
             | Order::Signed { .. } => {}
         }
     }

@@ -10,8 +10,7 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_store::FORGOTTEN_USER_ID;
-use aizuchi_store::channels_order::ChannelsRecord;
-use aizuchi_store::order_journal::{GivenOrder, OrderKind};
+use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderKind};
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -345,6 +344,9 @@ mod tests {
             OrderKind::DropDeadLetter,
             OrderKind::ForgetMoments,
             OrderKind::ChooseModel,
+            OrderKind::SignIn,
+            OrderKind::Export,
+            OrderKind::Reload,
             OrderKind::GiveStandingOrder,
             OrderKind::ChangeStandingOrder,
             OrderKind::DropStandingOrder,

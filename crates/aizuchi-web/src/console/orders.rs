@@ -9,9 +9,8 @@ use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::refusals;
-use aizuchi_store::channels_order::ChannelsRecord;
 use aizuchi_store::order::Order;
-use aizuchi_store::order_journal::OrderJournalQuery;
+use aizuchi_store::order_journal::{ChannelsRecord, OrderJournalQuery, OrderKind};
 use axum::extract::rejection::{FormRejection, JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
 use axum::response::Redirect;
@@ -121,7 +120,7 @@ pub async fn undo(
 async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAnswer, ApiProblem> {
     access.require_orders()?;
     let before = Some(number.saturating_add(1));
-    let query = OrderJournalQuery { workspace: None, before, limit: 1 };
+    let query = OrderJournalQuery { workspace: None, kind: None, before, limit: 1 };
     let given = web.archive.order_journal(&query).await?.pop().filter(|it| it.number == number);
     let given = given.ok_or(Refusal::NoOrderToUndo)?;
     let record = given.channels()?.filter(ChannelsRecord::may_undo);
@@ -138,8 +137,9 @@ async fn give(
 ) -> Result<ChangedAnswer, ApiProblem> {
     let order = Order::InChannels { workspace: workspace.clone(), orders, record };
     web.apply(order.signed(access.signature())).await?;
+    let kind = Some(OrderKind::ChangeChannels);
     // Others may have given orders meanwhile.
-    let query = OrderJournalQuery { workspace: Some(workspace), before: None, limit: 20 };
+    let query = OrderJournalQuery { workspace: Some(workspace), kind, before: None, limit: 20 };
     let newest = web.archive.order_journal(&query).await?.into_iter();
     for given in newest.filter(|given| given.by == access.signature()) {
         if let Some(record) = given.channels()? {
