@@ -20,7 +20,7 @@ mod messages;
 mod models;
 mod modes;
 pub mod narrow;
-mod operator;
+pub mod operator;
 mod process;
 mod reactions;
 mod signed_out;

@@ -77,6 +77,7 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
     let updated = "return document.querySelector('[data-testid=channel] .mark.warn') !== null
         && document.querySelectorAll('[data-testid=choose]:checked').length === 1";
     tab.expect_result(updated, json!(true)).await;
+    expect_accessible(&tab).await;
     let screen = json!({ "width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true });
     tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
     expect_accessible(&tab).await;

@@ -11,6 +11,7 @@ use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::browser::operator::time_zone_at_noon;
 use crate::console::harness::{
     ADMIN, OPERATOR, VIEWER, client, encode, get, get_in, json_of, post, set_tokens,
 };
@@ -98,6 +99,7 @@ async fn three_hundred_channels_are_searched_sorted_and_filtered() {
         let home = Home::new(1000.0);
         seed(&home, 300, url.as_deref()).await;
         set_tokens(&home);
+        home.add(&format!("timezone: {}\n", time_zone_at_noon()));
         let program = home.start();
         let (mut query, mut seen) = (String::new(), Vec::new());
         loop {
