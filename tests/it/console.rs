@@ -11,6 +11,7 @@ mod long_lists;
 mod timeline;
 mod thread_settings;
 mod channels;
+pub mod channel_list;
 mod decisions;
 mod figures;
 mod hostile;

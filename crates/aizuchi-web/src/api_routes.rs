@@ -21,6 +21,7 @@ use crate::api::{
 use crate::configuration::{ConfigurationAnswer, ReloadAnswer};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
+use crate::console::orders::{ChangedAnswer, ChannelsBody};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
@@ -227,6 +228,10 @@ endpoints! {
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
             body<SettingBody>;
+        POST "/api/channels/order" "orderInChannels" order_in_channels => console::orders::in_channels,
+            body<ChannelsBody>, answers<ChangedAnswer>, within(MAX_TEXT_BYTES);
+        POST "/api/orders/{id}/undo" "undoOrder" undo_order => console::orders::undo,
+            answers<ChangedAnswer>;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;
     }

@@ -275,6 +275,12 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route(
+            "/console/channels",
+            get(console::channels::page)
+                .post(console::channels::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route(
             "/console/people",
             get(console::people::page)
                 .post(console::people::forget)

@@ -94,6 +94,12 @@ texts! {
     change_setting:
         "Changes a setting of a workspace, a channel or a thread; null clears it."
         / "ワークスペース、チャンネル、スレッドの設定を変更する。null を指定すると取り消す。";
+    order_in_channels:
+        "Changes the mode, the mute or a setting of several channels at once."
+        / "複数のチャンネルのモード、ミュート、設定をまとめて変更する。";
+    undo_order:
+        "Undoes a change of several channels, except where something was changed since."
+        / "複数のチャンネルへの変更を元に戻す（その後に変更されたチャンネルを除く）。";
     list_orders:
         "Lists the journal of orders (who ordered what), newest first."
         / "操作の記録（誰が何を操作したか）を新しい順に取得する。";

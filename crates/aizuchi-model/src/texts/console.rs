@@ -7,7 +7,7 @@ use crate::texts::pick;
 
 texts! {
     title: "Console" / "コンソール";
-    overview: "Channels" / "チャンネル";
+    overview: "Overview" / "概要";
     queue: "Queue and health" / "待ち行列と状態";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";
@@ -62,7 +62,6 @@ texts! {
     mode: "Mode" / "モード";
     heard: "Last heard" / "最後に聞いた";
     spoke: "Last spoke" / "最後に話した";
-    waiting: "Waiting" / "待機中";
     decisions_today: "Decisions today" / "今日の判断";
     cost_today: "Cost today" / "今日の費用";
     orders: "Orders" / "操作";

@@ -38,6 +38,7 @@ pub struct Layout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Overview,
+    Channels,
     Channel,
     Queue,
     Orders,
@@ -81,6 +82,7 @@ impl<'a> Layout<'a> {
         let is_here = matches!(
             (self.section, section),
             (Section::Overview, "overview")
+                | (Section::Channels, "channels")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
                 | (Section::Failures, "failures")
@@ -100,6 +102,7 @@ impl<'a> Layout<'a> {
         match self.section {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
+            | Section::Channels
             | Section::Channel
             | Section::Queue
             | Section::Orders
