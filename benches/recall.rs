@@ -100,6 +100,7 @@ fn new_channel(channel: u64) -> Channel {
         } else {
             Visibility::Public
         },
+        topic: None,
     }
 }
 

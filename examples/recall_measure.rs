@@ -170,6 +170,7 @@ fn channel(recorded: &WholeChannel) -> Channel {
         id: ChannelId::new(recorded.name.as_str()),
         name: recorded.name.as_str().into(),
         visibility: Visibility::Public,
+        topic: None,
     }
 }
 

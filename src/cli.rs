@@ -59,8 +59,13 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_model::texts::counted::Counted;
+use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::{FromArgMatches as _, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled, error, warn};
@@ -148,9 +153,12 @@ pub fn main() -> ExitCode {
         return pdf_text::main();
     }
     let matches = help::command().try_get_matches();
-    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.unwrap_or_else(|error| help::with_replacement(error).exit());
-    match cli.run() {
+    let parsed = matches.and_then(|matches| {
+        let verb = matches.subcommand_name().unwrap_or("run").to_owned();
+        Ok((Cli::from_arg_matches(&matches)?, verb))
+    });
+    let (cli, verb) = parsed.unwrap_or_else(|error| help::with_replacement(error).exit());
+    match cli.run(&verb) {
         Ok(code) => code,
         Err(error) => {
             tell(&format!("aizuchi: {error:#}"));
@@ -160,41 +168,41 @@ pub fn main() -> ExitCode {
 }
 
 impl Cli {
-    fn run(self) -> anyhow::Result<ExitCode> {
+    fn run(self, verb: &str) -> anyhow::Result<ExitCode> {
         let model = self.model.as_ref().map(ModelFlag::find).transpose()?;
         let selection =
             model.as_ref().map_or(ModelSelection::Configured, |model| model.selection());
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
-        KnownOptions::from_command(&command).check(self.model.is_some(), &self.run)?;
+        check_options(verb, self.model.as_ref(), &self.run)?;
         let named_config = self.config.clone();
         let source = ConfigSource::find(self.config);
         match command {
-            CliCommand::Run(run) => run_app(&source, selection, &run.merge(self.run)),
-            CliCommand::Check => check::run(&source, selection),
-            CliCommand::Why(why) => why.run(&source, self.run.language),
-            CliCommand::Status(status) => status.run(&source),
-            CliCommand::Health(health) => health.run(&source),
-            CliCommand::Search(search) => search.run(&source),
-            CliCommand::Prompt(prompt) => prompt.run(&source, selection),
+            CliCommand::Run(run) => return run_app(&source, selection, &run.merge(self.run)),
+            CliCommand::Check => return check::run(&source, selection),
+            CliCommand::Why(why) => why.run(&source, self.run.language)?,
+            CliCommand::Status(status) => status.run(&source)?,
+            CliCommand::Health(health) => return health.run(&source),
+            CliCommand::Search(search) => search.run(&source)?,
+            CliCommand::Prompt(prompt) => prompt.run(&source, selection)?,
             // `replay` and `tune` measure a config that is named explicitly: one that happens to be in the folder does
             // not count.
-            CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
-            CliCommand::Tune(tune) => tune.run(named_config, &source),
-            CliCommand::Report(report) => report.run(&source),
-            CliCommand::Eval(eval) => eval.run(&source, selection),
-            CliCommand::Import(import) => import.run(&source),
-            CliCommand::Export(export) => export.run(&source),
-            CliCommand::Forget(forget) => forget.run(&source),
-            CliCommand::Backup(backup) => backup.run(&source),
-            CliCommand::Restore(restore) => restore.run(&source),
-            CliCommand::Migrate(migrate) => migrate.run(&source),
-            CliCommand::Gate(gate) => gate.run(&source),
-            CliCommand::Config(config) => config.run(),
-            CliCommand::Console(console) => console.run(&source),
-            CliCommand::Slack(slack) => slack.run(),
-            CliCommand::Discord(discord) => discord.run(&source),
-            CliCommand::Completions(completions) => completions.run(),
-            CliCommand::Man(man) => man.run(),
+            CliCommand::Replay(replay) => return replay.run(named_config, &source, selection),
+            CliCommand::Tune(tune) => return tune.run(named_config, &source),
+            CliCommand::Report(report) => report.run(&source)?,
+            CliCommand::Eval(eval) => return eval.run(&source, selection),
+            CliCommand::Import(import) => import.run(&source)?,
+            CliCommand::Export(export) => export.run(&source)?,
+            CliCommand::Forget(forget) => forget.run(&source)?,
+            CliCommand::Backup(backup) => backup.run(&source)?,
+            CliCommand::Restore(restore) => restore.run(&source)?,
+            CliCommand::Migrate(migrate) => migrate.run(&source)?,
+            CliCommand::Gate(gate) => gate.run(&source)?,
+            CliCommand::Config(config) => config.run()?,
+            CliCommand::Console(console) => console.run(&source)?,
+            CliCommand::Slack(slack) => slack.run()?,
+            CliCommand::Discord(discord) => discord.run(&source)?,
+            CliCommand::Completions(completions) => completions.run()?,
+            CliCommand::Man(man) => man.run()?,
             #[cfg(feature = "demo")]
             CliCommand::Demo(_) if named_config.is_some() => {
                 anyhow::bail!("--config cannot be used with demo, which has its own settings")
@@ -202,72 +210,34 @@ impl Cli {
             #[cfg(feature = "demo")]
             CliCommand::Demo(demo) => {
                 // A model that was chosen for another room does not apply to a demo.
-                demo.run(model.as_ref().map_or(ModelSelection::NoModel, |model| model.selection()))
+                demo.run(model.as_ref().map_or(ModelSelection::NoModel, |model| model.selection()))?
             }
             #[cfg(feature = "demo")]
-            CliCommand::Dev(dev) => dev.run(),
+            CliCommand::Dev(dev) => dev.run()?,
         }
+        Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Which of the options before the verb apply to it.
-#[derive(Clone, Copy, Default)]
-struct KnownOptions {
-    model: bool,
-    language: bool,
-    /// `--port` and `--open`.
-    page: bool,
-}
+/// The verbs that `--model` before them applies to.
+const WITH_MODEL: [&str; 6] = ["run", "check", "prompt", "replay", "eval", "demo"];
 
-impl KnownOptions {
-    fn from_command(command: &CliCommand) -> Self {
-        let with_model = Self { model: true, ..Self::default() };
-        match command {
-            CliCommand::Run(_) => Self { model: true, language: true, page: true },
-            CliCommand::Why(_) => Self { language: true, ..Self::default() },
-            CliCommand::Check
-            | CliCommand::Prompt(_)
-            | CliCommand::Replay(_)
-            | CliCommand::Eval(_) => with_model,
-            CliCommand::Status(_)
-            | CliCommand::Health(_)
-            | CliCommand::Search(_)
-            | CliCommand::Tune(_)
-            | CliCommand::Report(_)
-            | CliCommand::Import(_)
-            | CliCommand::Export(_)
-            | CliCommand::Forget(_)
-            | CliCommand::Backup(_)
-            | CliCommand::Restore(_)
-            | CliCommand::Migrate(_)
-            | CliCommand::Gate(_)
-            | CliCommand::Config(_)
-            | CliCommand::Console(_)
-            | CliCommand::Slack(_)
-            | CliCommand::Discord(_)
-            | CliCommand::Completions(_)
-            | CliCommand::Man(_) => Self::default(),
-            #[cfg(feature = "demo")]
-            CliCommand::Demo(_) => with_model,
-            #[cfg(feature = "demo")]
-            CliCommand::Dev(_) => Self::default(),
-        }
-    }
-
-    fn check(self, has_model: bool, run: &RunArgs) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.model || !has_model,
-            "--model works only with run, check, prompt, replay, eval and demo"
-        );
-        let without_language = RunArgs { language: None, ..run.clone() };
-        let is_known = (self.page || without_language == RunArgs::default())
-            && (self.language || run.language.is_none());
-        anyhow::ensure!(
-            is_known,
-            "--port and --open work only with run, and --language only with run and why"
-        );
-        Ok(())
-    }
+/// Checks that the options before a verb apply to it.
+fn check_options(verb: &str, model: Option<&ModelFlag>, run: &RunArgs) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        model.is_none() || WITH_MODEL.contains(&verb),
+        "--model works only with run, check, prompt, replay, eval and demo"
+    );
+    let is_known = match verb {
+        "run" => true,
+        "why" => RunArgs { language: None, ..run.clone() } == RunArgs::default(),
+        _ => *run == RunArgs::default(),
+    };
+    anyhow::ensure!(
+        is_known,
+        "--port and --open work only with run, and --language only with run and why"
+    );
+    Ok(())
 }
 
 fn run_app(
@@ -278,7 +248,7 @@ fn run_app(
     let started = Instant::now();
     let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
     run.apply(&mut config)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let runtime = Runtime::new().context("cannot start the runtime")?;
     let (traces, problem) = match Traces::from_environment(runtime.handle().clone()) {
         Ok(traces) => (traces, None),
         Err(error) => (None, Some(error)),
@@ -361,6 +331,48 @@ fn run_app(
         }
         ended => ended,
     }
+}
+
+/// Does the work of a command on a runtime of its own.
+fn block_on<T, E>(work: impl Future<Output = Result<T, E>>) -> anyhow::Result<T>
+where
+    anyhow::Error: From<E>,
+{
+    Ok(Runtime::new().context("cannot start the runtime")?.block_on(work)?)
+}
+
+/// Does the work of a command that changes the database.
+async fn with_store<T>(
+    address: &DatabaseLocation,
+    work: impl AsyncFnOnce(DatabaseStore) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let (store, writer) = address.open().await?;
+    let stop = CancellationToken::new();
+    let work = async {
+        let result = work(store).await;
+        stop.cancel();
+        result
+    };
+    let (writer_end, result) = tokio::join!(writer.run(stop.clone()), work);
+    writer_end?;
+    result
+}
+
+/// A progress bar, or a spinner if the length of the work is not known. Hidden unless stderr is a terminal.
+fn progress_bar(template: &str, length: Option<u64>) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Writes JSON to stdout.
+fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
 }
 
 /// Writes to stdout. A closed pipe is not an error.

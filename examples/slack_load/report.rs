@@ -68,18 +68,14 @@ impl DeliveryReport {
     fn from_state(state: &FakeSlackState) -> Self {
         let (envelopes, deliveries) = (&state.dispatcher.envelopes, &state.dispatcher.deliveries);
         let count = |status| envelopes.iter().filter(|it| it.status == status).count();
-        let took = deliveries.iter().filter_map(|delivery| match delivery.ack_status {
-            AckStatus::Acked(took) | AckStatus::Late(took) => Some(took),
-            AckStatus::Pending | AckStatus::TimedOut => None,
-        });
-        let mut took: Vec<Duration> = took.collect();
-        took.sort();
+        let mut took: Vec<f64> =
+            deliveries.iter().filter_map(|delivery| delivery.milliseconds).collect();
+        took.sort_by(f64::total_cmp);
         let quantile = |quantile: f64| {
             let index = (took.len().saturating_sub(1) as f64 * quantile).round() as usize;
-            took.get(index).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
+            took.get(index).copied().unwrap_or_default()
         };
-        let missed =
-            |receipt: &AckStatus| matches!(receipt, AckStatus::TimedOut | AckStatus::Late(_));
+        let missed = |receipt: &AckStatus| matches!(receipt, AckStatus::TimedOut | AckStatus::Late);
         Self {
             events: envelopes.len(),
             acked: count(EnvelopeStatus::Acked),

@@ -83,7 +83,7 @@ pub async fn fill(store: &DatabaseStore, options: &Options) -> anyhow::Result<()
     for number in 0..CHANNELS {
         let id = channel(number);
         let (name, visibility) = (id.0.clone(), Visibility::Public);
-        let channel = Channel { workspace: workspace(), id, name, visibility };
+        let channel = Channel { workspace: workspace(), id, name, visibility, topic: None };
         let heard = Heard::Channel(channel);
         store.hear(InboxEntry::new(heard, Disposition::NotAMessage, Timestamp::UNIX_EPOCH)).await?;
     }

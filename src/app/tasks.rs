@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -41,32 +41,28 @@ impl App {
         } = self;
         room.open().await.context("cannot open the local room")?;
         drop(room);
-        let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
+        let mut tasks = Tasks { set: JoinSet::new(), shutdown: shutdown.clone() };
         // MCP servers end after everything that calls them: of a call that is cut off it would be unknown whether it
         // was made.
         let servers_stop = CancellationToken::new();
         let calls_guard = Arc::new(servers_stop.clone().drop_guard());
         let replies_guard = calls_guard.clone();
-        let runner_stop = shutdown.clone();
-        tasks.spawn(async move {
-            let ended = runner.run(runner_stop).await;
+        tasks.spawn("runner", |stop| async move {
+            let ended = runner.run(stop).await;
             drop(replies_guard);
-            ("runner".to_owned(), ended)
+            ended
         });
-        let retention_stop = shutdown.clone();
-        tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
+        tasks.spawn("retention", |stop| async move { retention.run(stop).await });
         if let Some(backup) = backup {
-            let backup_stop = shutdown.clone();
-            tasks.spawn(async move { ("backup".to_owned(), backup.run(backup_stop).await) });
+            tasks.spawn("backup", |stop| async move { backup.run(stop).await });
         }
-        let forgetter_stop = shutdown.clone();
-        tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
+        tasks.spawn("forgetter", |stop| async move { forgetter.run(stop).await });
         let learner_stop = shutdown.clone();
         // Learning computes for up to half a second, so it runs on a thread of its own. The guard stops that thread
         // however this function returns.
         let _learner_guard = shutdown.clone().drop_guard();
         let handle = tokio::runtime::Handle::current();
-        tasks.spawn_blocking(move || {
+        tasks.set.spawn_blocking(move || {
             let learning = async {
                 tokio::select! {
                     () = learner_stop.cancelled() => Ok(()),
@@ -76,51 +72,43 @@ impl App {
             ("learner".to_owned(), handle.block_on(learning))
         });
         let handle = tokio::runtime::Handle::current();
-        tasks.spawn_blocking(move || {
+        tasks.set.spawn_blocking(move || {
             computing.run(&handle);
             ("computing".to_owned(), Ok(()))
         });
-        let (answers, answers_stop) = (web.shadow_answers.clone(), shutdown.clone());
-        let erasures_of_answers = erasures.clone();
-        tasks.spawn(async move {
-            answers.drop_outdated(erasures_of_answers, answers_stop).await;
-            ("recent answers".to_owned(), Ok(()))
+        let (answers, erasures_of_answers) = (web.shadow_answers.clone(), erasures.clone());
+        tasks.spawn("recent answers", |stop| async move {
+            answers.drop_outdated(erasures_of_answers, stop).await;
+            Ok(())
         });
-        let reports_stop = shutdown.clone();
-        tasks.spawn(async move {
-            report_cache.drop_outdated(erasures, reports_stop).await;
-            ("kept reports".to_owned(), Ok(()))
+        tasks.spawn("kept reports", |stop| async move {
+            report_cache.drop_outdated(erasures, stop).await;
+            Ok(())
         });
-        let renewal_stop = shutdown.clone();
-        tasks.spawn(async move {
-            aizuchi_web::renew_reports(web, renewal_stop).await;
-            ("renewed reports".to_owned(), Ok(()))
+        tasks.spawn("renewed reports", |stop| async move {
+            aizuchi_web::renew_reports(web, stop).await;
+            Ok(())
         });
-        let demo_stop = shutdown.clone();
-        tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
+        tasks.spawn("demo", |stop| async move { demo.run(stop).await });
         for connection in connections {
-            let connection_stop = shutdown.clone();
-            let name = format!("connection to {}", connection.name);
-            tasks.spawn(async move { (name, connection.run(connection_stop).await) });
+            tasks.spawn(format!("connection to {}", connection.name), |stop| connection.run(stop));
         }
         if let Some(servers) = mcp_servers {
-            tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });
+            tasks.spawn("MCP servers", |_| async move { servers.run(servers_stop).await });
         }
-        let calls_stop = shutdown.clone();
-        tasks.spawn(async move {
-            let ended = allowed_calls.run(calls_stop).await;
+        tasks.spawn("allowed calls", |stop| async move {
+            let ended = allowed_calls.run(stop).await;
             drop(calls_guard);
-            ("allowed calls".to_owned(), ended)
+            ended
         });
         // These tasks only probe: they neither delay the start nor end the program.
         let mut looks = JoinSet::new();
         let looking = models.clone();
         looks.spawn(async move { looking.look_around(&own_addresses).await });
         looks.spawn(async move { models.watch().await });
-        let servers = [("web", Some(pages)), ("health", health)];
-        for (name, server) in servers {
-            let Some(server) = server else { continue };
-            tasks.spawn(async move { (name.to_owned(), serving::serve(server).await) });
+        tasks.spawn("web", |_| serving::serve(pages));
+        if let Some(health) = health {
+            tasks.spawn("health", |_| serving::serve(health));
         }
         metrics.record_start(started.elapsed());
 
@@ -128,12 +116,12 @@ impl App {
         let mut writer_end = None;
         tokio::select! {
             () = stop.cancelled() => info!("stopping: finishing the work in flight"),
-            Some(ended) = tasks.join_next() => failure = Some(unexpected_end(ended)),
+            Some(ended) = tasks.set.join_next() => failure = Some(unexpected_end(ended)),
             ended = &mut writer => writer_end = Some(ended),
         }
         // Whatever ended first, all other tasks finish their work in flight.
         shutdown.cancel();
-        while let Some(ended) = tasks.join_next().await {
+        while let Some(ended) = tasks.set.join_next().await {
             if let Ok((name, Err(error))) = ended {
                 error!(task = %name, error = format!("{error:#}"), "a task failed while stopping");
                 failure.get_or_insert(error);
@@ -152,9 +140,23 @@ impl App {
     }
 }
 
-fn unexpected_end(
-    ended: Result<(String, anyhow::Result<()>), tokio::task::JoinError>,
-) -> anyhow::Error {
+/// The tasks of the program, each with its name. All of them stop at the shutdown.
+struct Tasks {
+    set: JoinSet<(String, anyhow::Result<()>)>,
+    shutdown: CancellationToken,
+}
+
+impl Tasks {
+    fn spawn<T>(&mut self, name: impl Into<String>, task: impl FnOnce(CancellationToken) -> T)
+    where
+        T: Future<Output = anyhow::Result<()>> + Send + 'static,
+    {
+        let (name, task) = (name.into(), task(self.shutdown.clone()));
+        self.set.spawn(async move { (name, task.await) });
+    }
+}
+
+fn unexpected_end(ended: Result<(String, anyhow::Result<()>), JoinError>) -> anyhow::Error {
     match ended {
         Ok((name, Ok(()))) => anyhow::anyhow!("the {name} stopped unexpectedly"),
         Ok((name, Err(error))) => error.context(format!("the {name} ended")),

@@ -1,16 +1,14 @@
 //! `aizuchi backup`: writes the whole database into one file.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer;
-use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
-use crate::cli::transfer::{count, spin, without_prefix};
+use crate::cli::transfer::{count, spin};
 
 /// Write everything that Aizuchi knows into a new file.
 ///
@@ -23,12 +21,11 @@ pub struct BackupArgs {
 }
 
 impl BackupArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let address = config.database_address();
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::back_up(&address, &self.file);
-        let report = runtime.block_on(spin("writing the backup", work)).map_err(without_prefix)?;
+        let report = spin("writing the backup", work)?;
         print(&format!(
             "{} holds {}, {} and {} of {address}; it was read back and verified",
             self.file.display(),
@@ -36,6 +33,6 @@ impl BackupArgs {
             count(report.rows_of("decisions"), "decision"),
             count(report.rows_of("memories") + report.rows_of("memos"), "memory or memo"),
         ))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

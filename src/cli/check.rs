@@ -34,7 +34,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
 use crate::cli::status::running::{self, RunningProgram, UnknownConnections};
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{block_on, print, strip_control_characters};
 use crate::mcp_servers;
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
@@ -50,8 +50,7 @@ struct CheckResult {
 }
 
 pub fn run(source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    let results = runtime.block_on(run_checks(source, selection));
+    let results = block_on(async { anyhow::Ok(run_checks(source, selection).await) })?;
     let mut has_failed = false;
     for CheckResult { subject, result } in &results {
         has_failed |= result.is_err();

@@ -1,7 +1,5 @@
 //! `aizuchi completions`: prints a shell's completion script.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use clap_complete::Shell;
 
@@ -15,10 +13,9 @@ pub struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut help::command(), "aizuchi", &mut script);
-        print(String::from_utf8_lossy(&script).trim_end())?;
-        Ok(ExitCode::SUCCESS)
+        print(String::from_utf8_lossy(&script).trim_end())
     }
 }

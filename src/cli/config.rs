@@ -1,7 +1,6 @@
 //! `aizuchi config`: the documentation and the schema of the config file, and the conversion of kotonoha's settings.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use aizuchi_config::environment::Environment;
 use aizuchi_import::kotonoha::{self, VariableSource};
@@ -9,7 +8,7 @@ use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use crate::cli::print;
+use crate::cli::{print, print_json};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
@@ -32,18 +31,15 @@ enum ConfigCommand {
 }
 
 impl ConfigArgs {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<()> {
         match self.command {
-            ConfigCommand::Example => print(aizuchi_config::EXAMPLE.trim_end())?,
+            ConfigCommand::Example => print(aizuchi_config::EXAMPLE.trim_end()),
             ConfigCommand::FromEnv { file } => {
                 let (environment, source) = load_variables(file.as_deref())?;
-                print(&kotonoha::from_env(environment.variables(), source)?)?;
+                print(&kotonoha::from_env(environment.variables(), source)?)
             }
-            ConfigCommand::Schema => {
-                print(&serde_json::to_string_pretty(&aizuchi_config::schema::schema())?)?
-            }
+            ConfigCommand::Schema => print_json(&aizuchi_config::schema::schema()),
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -1,7 +1,5 @@
 //! `aizuchi console link`: prints a single-use link for signing in to the running program.
 
-use std::process::ExitCode;
-
 use aizuchi_actions::access::SignedInUser;
 use aizuchi_config::http::ReaderName;
 use aizuchi_config::source::ConfigSource;
@@ -14,7 +12,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::last_program::LastProgram;
-use crate::cli::{print, tell};
+use crate::cli::{block_on, print, tell};
 
 /// Print a link for signing in to the console.
 #[derive(Debug, Args)]
@@ -55,7 +53,7 @@ fn parse_name(text: &str) -> Result<ReaderName, &'static str> {
 }
 
 impl ConsoleArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let ConsoleCommand::Link { role, name, url } = self.command;
         let config = source.load(ModelSelection::NoModel)?.config;
         if !config.http.has_sign_in_links() {
@@ -63,8 +61,7 @@ impl ConsoleArgs {
                 "people sign in at the proxy of http.proxy_sign_in; a link needs http.token or http.tokens"
             );
         }
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let (page, secret) = runtime.block_on(read(&config))?;
+        let (page, secret) = block_on(read(&config))?;
         let role = match role {
             RoleArg::Viewer => AccessRole::Viewer,
             RoleArg::Operator => AccessRole::Operator,
@@ -81,7 +78,7 @@ impl ConsoleArgs {
             LINK_AGE.as_mins(),
             role.name()
         ));
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

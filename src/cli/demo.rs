@@ -7,7 +7,6 @@ use std::fs::DirBuilder;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use aizuchi_config::{Config, ModelSelection};
@@ -24,7 +23,7 @@ use uuid::Uuid;
 use crate::app::{App, browser};
 use crate::cli::demo::platform::DemoPlatform;
 use crate::cli::locale::environment_language;
-use crate::cli::{StopSignals, log, print};
+use crate::cli::{StopSignals, block_on, log, print};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -49,11 +48,10 @@ enum DemoLanguage {
 }
 
 impl DemoArgs {
-    pub fn run(self, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+    pub fn run(self, selection: ModelSelection<'_>) -> anyhow::Result<()> {
         log::init_plain("warn");
         let folder = TemporaryFolder::new()?;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(async {
+        block_on(async {
             // Subscribe before printing anything, because a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
             match self.platform {
@@ -69,9 +67,9 @@ impl DemoArgs {
         folder: &TemporaryFolder,
         selection: ModelSelection<'_>,
         mut stops: StopSignals,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<()> {
         let config = self.config(folder, self.address(), json!({}), selection)?;
-        let Some(app) = open(&config, &mut stops).await? else { return Ok(ExitCode::SUCCESS) };
+        let Some(app) = open(&config, &mut stops).await? else { return Ok(()) };
         let page = format!("http://{}/?demo", app.address);
         let language = config.language.own();
         print(&texts::demo::welcome(language, &config.persona.name.0, &page))?;
@@ -86,7 +84,7 @@ impl DemoArgs {
                     told = line;
                 }
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         };
         tokio::select! {
             ended = run_until_stopped(app, &mut stops) => ended,
@@ -143,14 +141,14 @@ async fn open(config: &Config, stops: &mut StopSignals) -> anyhow::Result<Option
 }
 
 /// Runs the app until SIGTERM or SIGINT.
-async fn run_until_stopped(app: App, stops: &mut StopSignals) -> anyhow::Result<ExitCode> {
+async fn run_until_stopped(app: App, stops: &mut StopSignals) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let mut ended = Box::pin(app.run(stop.clone()));
     tokio::select! {
-        ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
+        ended = &mut ended => return ended,
         () = stops.recv() => stop.cancel(),
     }
-    ended.await.map(|()| ExitCode::SUCCESS)
+    ended.await
 }
 
 /// The page's caption for the terminal.

@@ -1,7 +1,6 @@
 //! `aizuchi dev`: stand-ins for Slack and Discord, for development and demos.
 
 use std::net::SocketAddr;
-use std::process::ExitCode;
 
 use aizuchi_fakes::discord::{self, FakeDiscord};
 use aizuchi_fakes::slack::{self, FakeSlack};
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::browser;
 use crate::cli::locale::environment_language;
-use crate::cli::{StopSignals, log, print};
+use crate::cli::{StopSignals, block_on, log, print};
 
 #[derive(Debug, Args)]
 pub struct DevArgs {
@@ -63,10 +62,9 @@ enum OpenBrowser {
 }
 
 impl DevArgs {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<()> {
         log::init_plain("warn");
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(async {
+        block_on(async {
             // Subscribe before printing anything, because a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
             match self.command {
@@ -78,7 +76,7 @@ impl DevArgs {
 }
 
 impl FakeSlackArgs {
-    async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
+    async fn run(self, stops: StopSignals) -> anyhow::Result<()> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeSlack::new(slack::FakeSlackSettings::default());
         fake.seed(environment_language()).context("cannot fill the workspace")?;
@@ -88,7 +86,7 @@ impl FakeSlackArgs {
 }
 
 impl FakeDiscordArgs {
-    async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
+    async fn run(self, stops: StopSignals) -> anyhow::Result<()> {
         let (listener, address) = listen(self.listen).await?;
         let fake = FakeDiscord::new(discord::FakeDiscordSettings::default());
         fake.seed(environment_language()).context("cannot fill the server")?;
@@ -108,7 +106,7 @@ async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)
 async fn serve_until_stopped<S>(
     mut stops: StopSignals,
     serve: impl FnOnce(CancellationToken) -> S,
-) -> anyhow::Result<ExitCode>
+) -> anyhow::Result<()>
 where
     S: Future<Output = anyhow::Result<()>>,
 {
@@ -121,7 +119,7 @@ where
             served.await?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 impl StandInPageArgs {

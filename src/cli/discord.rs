@@ -1,7 +1,6 @@
 //! `aizuchi discord`: the link that adds the bot to a server.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::environment::Environment;
@@ -30,7 +29,7 @@ enum DiscordCommand {
 }
 
 impl DiscordArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let DiscordCommand::Invite { application } = self.command;
         let application = match application {
             Some(id) => Some(id),
@@ -47,7 +46,7 @@ impl DiscordArgs {
             "\nOpen the link in a browser and choose the server. Before that, switch on Message Content Intent at\n{}",
             bot_page_url(application)
         ));
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 
@@ -59,8 +58,8 @@ fn token(source: &ConfigSource) -> anyhow::Result<String> {
     };
     if source.file().is_some() {
         let config = source.load_without_database(ModelSelection::NoModel)?.config;
-        if let Some(discord) = config.resolved_discord() {
-            return Ok(discord.token.expose().to_owned());
+        if let Some(token) = config.discord.and_then(|discord| discord.token) {
+            return Ok(token.expose().to_owned());
         }
     }
     let environment = Environment::from_process(Path::new(""))?;

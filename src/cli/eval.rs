@@ -1,6 +1,5 @@
 //! `aizuchi eval`: measures a mind against labeled cases.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,10 +21,9 @@ use aizuchi_past::eval::table::tables;
 use aizuchi_past::eval::{StateAnswer, answers, baseline, decide};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::cli::{log, print, write_private};
+use crate::cli::{block_on, log, print, print_json, progress_bar, write_private};
 
 #[derive(Debug, Args)]
 pub struct EvalArgs {
@@ -167,12 +165,14 @@ impl EvalArgs {
             let answers = answers.map(|(text, prompt)| reading.answer(text, prompt)).collect();
             return Ok(Some(Evaluated { persona, name, answers, calls: None }));
         }
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let bar = progress_bar(prompts.len() as u64);
+        let bar = progress_bar(
+            "{wide_bar} {human_pos} of {human_len} cases, {eta}",
+            Some(prompts.len() as u64),
+        );
         let (timeout, clock) = (config.minds.longest_call(), Clock::system());
         let progress = || bar.inc(1);
         let asked = ask_all(&mind, &prompts, reading, (timeout, &clock), &progress);
-        let (answers, calls) = runtime.block_on(asked);
+        let (answers, calls) = block_on(async { anyhow::Ok(asked.await) })?;
         bar.finish_and_clear();
         let calls = call_report(&calls, config, resolved);
         let name = mind.models.name().to_owned();
@@ -226,7 +226,7 @@ impl EvalArgs {
         }
         let calls = calls.map(|calls| calls.to_json(currency));
         let printed = json!({ "task": task, "mind": mind, "calls": calls, "baselines": baselines });
-        print(&serde_json::to_string_pretty(&printed)?)
+        print_json(&printed)
     }
 }
 
@@ -255,13 +255,4 @@ fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<()> {
         write_private(&path, &prompt.full_text())?;
     }
     print(&format!("{} prompts are in {}", prompts.len(), folder.display()))
-}
-
-/// A progress bar, hidden unless stderr is a terminal.
-fn progress_bar(cases: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} cases, {eta}");
-    ProgressBar::new(cases).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

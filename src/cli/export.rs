@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
@@ -28,7 +27,7 @@ use jiff::Timestamp;
 
 use crate::cli::export::everything::Export;
 use crate::cli::user::find_one;
-use crate::cli::{number_of, print};
+use crate::cli::{block_on, number_of, print};
 
 /// Export everything, what is known about one person, or marked decisions.
 ///
@@ -52,11 +51,9 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(self.export(&config.database_address(), config.language.own()))?;
-        Ok(ExitCode::SUCCESS)
+        block_on(self.export(&config.database_address(), config.language.own()))
     }
 
     async fn export(&self, address: &DatabaseLocation, language: Language) -> anyhow::Result<()> {

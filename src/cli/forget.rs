@@ -1,6 +1,5 @@
 //! `aizuchi forget`: deletes a user from the database.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use aizuchi_config::source::ConfigSource;
@@ -11,11 +10,9 @@ use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::forget::ForgetReport;
 use aizuchi_store::database::location::DatabaseLocation;
 use aizuchi_store::sqlite::earlier_version;
-use anyhow::Context as _;
 use clap::Args;
-use tokio_util::sync::CancellationToken;
 
-use crate::cli::{print, user};
+use crate::cli::{block_on, print, user, with_store};
 
 /// Delete a person and everything remembered about them.
 ///
@@ -28,38 +25,25 @@ pub struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let address = config.database_address();
         if let DatabaseLocation::Sqlite(path) = &address {
             anyhow::ensure!(path.exists(), "there is no database at {address}");
         }
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(async {
-            let (store, writer) = address.open().await?;
-            let stop = CancellationToken::new();
-            let forget = async {
-                let report = self.forget(&store).await;
-                stop.cancel();
-                report
-            };
-            let (writer_end, report) = tokio::join!(writer.run(stop.clone()), forget);
-            writer_end?;
-            let report = report?;
-            if let DatabaseLocation::Sqlite(path) = &address {
-                // A copy that an earlier version left behind still holds the forgotten text.
-                let left = earlier_version::remove_copies(path, Duration::ZERO);
-                if let Some(copy) = left.first() {
-                    print(&report)?;
-                    anyhow::bail!(
-                        "{} still holds the text, and cannot be removed; delete it",
-                        copy.display()
-                    );
-                }
-            }
-            print(&report)?;
-            Ok(ExitCode::SUCCESS)
-        })
+        let work = async |store: DatabaseStore| self.forget(&store).await;
+        let report = block_on(with_store(&address, work))?;
+        // A copy that an earlier version left behind still holds the forgotten text.
+        let left = match &address {
+            DatabaseLocation::Sqlite(path) => earlier_version::remove_copies(path, Duration::ZERO),
+            DatabaseLocation::Postgres(_) => Vec::new(),
+        };
+        print(&report)?;
+        if let Some(copy) = left.first() {
+            let copy = copy.display();
+            anyhow::bail!("{copy} still holds the text, and cannot be removed; delete it");
+        }
+        Ok(())
     }
 
     async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {

@@ -1,8 +1,6 @@
 //! `aizuchi gate`: shows what was learned from the judge's verdicts, or resets it. It reads the database read-only, so
 //! it also works while an Aizuchi is running; a reset needs exclusive access to the database.
 
-use std::process::ExitCode;
-
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::chat::WorkspaceId;
@@ -12,15 +10,14 @@ use aizuchi_model::decision::learned::{
 };
 use aizuchi_store::Store;
 use aizuchi_store::archive::Archive;
+use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::DatabaseLocation;
 use aizuchi_store::order::Order;
 use aizuchi_store::read_only::ReadOnlyDatabase;
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{block_on, print, print_json, strip_control_characters, with_store};
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;
@@ -41,26 +38,24 @@ pub struct GateArgs {
 }
 
 impl GateArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let address = config.database_address();
-        let gates = runtime.block_on(read_gates(&config, &address))?;
+        let gates = block_on(read_gates(&config, &address))?;
         if self.reset {
-            runtime.block_on(forget(&address, gates.iter().map(|(workspace, _)| workspace)))?;
-            print("Everything that was learned has been forgotten.")?;
+            block_on(forget(&address, gates))?;
+            print("Everything that was learned has been forgotten.")
         } else if self.json {
             let gates: Vec<Value> =
                 gates.iter().map(|(workspace, gate)| to_json(workspace, gate, &config)).collect();
-            print(&serde_json::to_string_pretty(&json!({ "gates": gates }))?)?;
+            print_json(&json!({ "gates": gates }))
         } else if gates.is_empty() {
-            print("There are no verdicts yet.")?;
+            print("There are no verdicts yet.")
         } else {
             let lines: Vec<String> =
                 gates.iter().map(|(workspace, gate)| describe(workspace, gate, &config)).collect();
-            print(&lines.join("\n\n"))?;
+            print(&lines.join("\n\n"))
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -89,25 +84,20 @@ async fn read_gates(
     Ok(gates)
 }
 
-async fn forget<'a>(
+async fn forget(
     address: &DatabaseLocation,
-    workspaces: impl Iterator<Item = &'a WorkspaceId>,
+    gates: Vec<(WorkspaceId, LearnedGate)>,
 ) -> anyhow::Result<()> {
-    let (store, writer) = address.open().await?;
-    let stop = CancellationToken::new();
     let now = Clock::system().now();
-    let forget = async {
+    let forget = async |store: DatabaseStore| {
         let mut result = Ok(());
-        for workspace in workspaces {
-            let order = Order::ForgetMoments { workspace: workspace.clone() };
-            result = result.and(store.order(order.signed(""), now).await);
+        for (workspace, _) in gates {
+            let forgotten = store.order(Order::ForgetMoments { workspace }.signed(""), now).await;
+            result = result.and(forgotten.map(drop));
         }
-        stop.cancel();
-        result
+        Ok(result?)
     };
-    let (writer_end, forgotten) = tokio::join!(writer.run(stop.clone()), forget);
-    writer_end?;
-    Ok(forgotten?)
+    with_store(address, forget).await
 }
 
 fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> String {

@@ -9,10 +9,9 @@ use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::provider::loopback_client;
-use anyhow::Context as _;
 use clap::Args;
 
-use crate::cli::print;
+use crate::cli::{block_on, print};
 
 /// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,8 +27,7 @@ impl HealthArgs {
     pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
         let config = source.load_without_database(ModelSelection::NoModel)?.config;
         let address = address(&config);
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let asked = runtime.block_on(async {
+        let asked = block_on(async {
             let request = loopback_client()?.get(&address).timeout(TIMEOUT);
             anyhow::Ok(request.send().await?.status())
         });

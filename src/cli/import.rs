@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use aizuchi_agent::forgetter::expires_before;
@@ -38,9 +37,8 @@ use clap::Args;
 use futures_util::{Stream, stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use tokio_util::sync::CancellationToken;
 
-use crate::cli::print;
+use crate::cli::{block_on, print, with_store};
 
 /// Import from myao2, kotonoha or another Aizuchi, or from exports and recorded messages.
 ///
@@ -96,23 +94,14 @@ struct Imported {
 }
 
 impl ImportArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        runtime.block_on(async {
+        let imported = block_on(async {
             let input = self.read(&config).await?;
-            let (store, writer) = config.database_address().open().await?;
-            let stop = CancellationToken::new();
-            let import = async {
-                let imported = import(input, Arc::new(store), &config).await;
-                stop.cancel();
-                imported
-            };
-            let (writer_end, imported) = tokio::join!(writer.run(stop.clone()), import);
-            writer_end?;
-            print(&describe_imported(&imported?, &config))?;
-            Ok(ExitCode::SUCCESS)
-        })
+            let work = async |store| import(input, Arc::new(store), &config).await;
+            with_store(&config.database_address(), work).await
+        })?;
+        print(&describe_imported(&imported, &config))
     }
 
     async fn read(&self, config: &Config) -> anyhow::Result<ReadInput> {
@@ -278,7 +267,7 @@ impl ImportArgs {
         if let Some(named) = self.named_workspace() {
             return Ok(named);
         }
-        let Some(slack) = config.resolved_slack() else {
+        let Some(slack) = config.slack_settings() else {
             anyhow::ensure!(
                 config.discord.is_none(),
                 "the input does not say which workspace it comes from; --workspace can name a Discord server, as in \
@@ -286,7 +275,7 @@ impl ImportArgs {
             );
             return Ok(local::workspace_id());
         };
-        let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
+        let identity = fetch_identity(&slack).await;
         Ok(identity
             .context(
                 "cannot ask Slack which workspace this is; give --workspace the id of the Slack team, which begins with T \
@@ -365,9 +354,9 @@ fn has_only_private_channels(data: &[ImportData]) -> bool {
 /// How much of the platform's own history is read when a channel is first seen.
 fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDuration> {
     if workspace.as_str().starts_with("discord:") {
-        return config.resolved_discord().map(|discord| discord.history);
+        return config.discord_settings().map(|discord| discord.history_span);
     }
-    config.resolved_slack().map(|slack| slack.history)
+    config.slack_settings().map(|slack| slack.history_span)
 }
 
 /// Imports the data of one workspace and its messages, which are too many to hold in memory.

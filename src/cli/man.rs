@@ -1,7 +1,6 @@
 //! `aizuchi man`: the manual pages.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -17,7 +16,7 @@ pub struct ManArgs {
 }
 
 impl ManArgs {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<()> {
         match &self.dir {
             Some(folder) => write_pages(folder)?,
             None => {
@@ -28,7 +27,7 @@ impl ManArgs {
                 print(String::from_utf8_lossy(&page).trim_end())?;
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

@@ -1,16 +1,13 @@
 //! `aizuchi migrate`: moves all data to another database.
 
-use std::process::ExitCode;
-
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
 use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer::{self, IfOccupied, MoveReport};
-use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
-use crate::cli::transfer::{count, spin, without_prefix};
+use crate::cli::transfer::{count, spin};
 
 /// Move everything to another database: from a file to a PostgreSQL server, or back.
 ///
@@ -31,16 +28,15 @@ fn parse_url(url: &str) -> Result<StorageUrl, &'static str> {
 }
 
 impl MigrateArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let (from, to) = (config.database_address(), config.locate(self.to.0));
         let occupied = match self.replace {
             true => IfOccupied::Replace,
             false => IfOccupied::Refuse,
         };
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::move_to(&from, &to, occupied);
-        let report = runtime.block_on(spin("moving", work)).map_err(without_prefix)?;
+        let report = spin("moving", work)?;
         let moved = match report {
             MoveReport::Moved(report) => {
                 format!("{} and everything else", count(report.rows_of("messages"), "message"))
@@ -51,6 +47,6 @@ impl MigrateArgs {
             "moved {moved} from {from} to {to}; now point storage.url to the new location and start Aizuchi. The old \
              database is kept but can no longer be used."
         ))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

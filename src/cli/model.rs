@@ -10,9 +10,8 @@ use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::model::{ModelId, ModelIdError};
 use aizuchi_model::persona::Language;
-use anyhow::Context as _;
 
-use crate::cli::{print, tell};
+use crate::cli::{block_on, print, tell};
 
 /// The value of the flag that looks for a model.
 const AUTO: &str = "auto";
@@ -61,8 +60,7 @@ impl FlaggedModel {
 fn find_model() -> anyhow::Result<FlaggedModel> {
     // The config only provides the environment, so its models do not matter.
     let config = Config::load(None, ModelSelection::NoModel)?.config;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let found = runtime.block_on(find_servers(&config, &[]));
+    let found = block_on(async { anyhow::Ok(find_servers(&config, &[]).await) })?;
     let Some((server, model)) = first_model(&found) else {
         anyhow::bail!("{}", nothing_found(&found));
     };

@@ -1,7 +1,6 @@
 //! `aizuchi prompt`: prints the prompt that a model would get now. It opens the database read-only, so it also works
 //! while an Aizuchi is running.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use aizuchi_agent::metrics::Metrics;
@@ -17,7 +16,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::app::agent::{build_agent, build_command_answers};
-use crate::cli::{print, tell};
+use crate::cli::{block_on, print, tell};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {
@@ -45,14 +44,9 @@ pub struct PromptArgs {
 
 impl PromptArgs {
     /// Prints the prompt to stdout, and the estimated size of its sections to stderr.
-    pub fn run(
-        self,
-        source: &ConfigSource,
-        selection: ModelSelection<'_>,
-    ) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource, selection: ModelSelection<'_>) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load(selection)?;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let prompts = runtime.block_on(self.prompts(&config))?;
+        let prompts = block_on(self.prompts(&config))?;
         if prompts.is_empty() {
             tell("there is nothing new to remember there");
         }
@@ -60,7 +54,7 @@ impl PromptArgs {
             print(prompt.full_text().trim_end())?;
             tell(&format!("\n{}", sections(prompt)));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     async fn prompts(&self, config: &Config) -> anyhow::Result<Vec<Prompt>> {

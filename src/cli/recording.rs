@@ -1,6 +1,5 @@
 //! The arguments that name recorded messages, for `replay` and `tune`.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use aizuchi_config::ModelSelection;
@@ -13,12 +12,11 @@ use aizuchi_model::texts::counted;
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::cli::{number_of, strip_control_characters, tell};
+use crate::cli::{block_on, number_of, progress_bar, strip_control_characters, tell};
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
@@ -54,16 +52,14 @@ impl RecordingArgs {
             private: if self.private { PrivateChannels::Taken } else { PrivateChannels::LeftOut },
             language,
         };
-        let bar = progress_bar();
+        let bar = progress_bar("reading {spinner} {human_pos} messages", None);
         let progress = |messages| bar.set_position(messages);
         let recording = match (&self.input, &self.from_store) {
             (Some(input), _) => Recording::open(input, &options, &progress)?,
             (None, store) => {
                 let url = store.as_ref().and_then(Option::as_deref);
                 let location = database_location(url, source)?;
-                let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-                runtime
-                    .block_on(database::read(&location, &options, &progress))
+                block_on(database::read(&location, &options, &progress))
                     .with_context(|| format!("cannot read {location}"))?
             }
         };
@@ -87,8 +83,7 @@ impl RecordingArgs {
         let url = self.from_store.as_ref().and_then(Option::as_deref);
         let location = database_location(url, source)?;
         let private = if self.private { PrivateChannels::Taken } else { PrivateChannels::LeftOut };
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let labels = runtime.block_on(database::welcome_labels(&location, private));
+        let labels = block_on(database::welcome_labels(&location, private));
         Ok(Some(labels.with_context(|| format!("cannot read {location}"))?))
     }
 
@@ -139,16 +134,6 @@ fn parse_time(text: &str) -> Result<Timestamp, String> {
     time.or_else(|| Some(date()?.timestamp())).ok_or_else(|| {
         "it is neither a date like 2026-11-01 nor a time like 2026-11-01T09:00:00Z".to_owned()
     })
-}
-
-/// Shows how many messages were read, unless stderr is not a terminal.
-fn progress_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("reading {spinner} {human_pos} messages");
-    ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
 #[cfg(test)]

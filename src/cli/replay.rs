@@ -1,7 +1,7 @@
 //! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,13 +19,13 @@ use aizuchi_past::report::builder::ReportBuilder;
 use aizuchi_past::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 use anyhow::Context as _;
 use clap::{Args, value_parser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
-use crate::cli::{log, print, strip_control_characters, tell};
+use crate::cli::{log, print, print_json, progress_bar, strip_control_characters, tell};
 
 /// The default median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;
@@ -97,7 +97,9 @@ impl ReplayArgs {
         let recording = self.recording.open(source, policies[0].config.language.own())?;
         let settings =
             ReplaySettings { judge: judge.kind(), latency_ms: self.latency, seed: self.seed };
-        let bar = progress_bar(recording.messages() * policies.len() as u64);
+        let messages = recording.messages() * policies.len() as u64;
+        let shown = "{msg} {wide_bar} {human_pos} of {human_len} messages, {eta}";
+        let bar = progress_bar(shown, Some(messages));
         bar.set_message("counting");
         judge.agree(&recording.channels, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
@@ -213,7 +215,7 @@ impl ReplayArgs {
         if let Some((report, _)) = report {
             printed["report"] = json!(report);
         }
-        print(&serde_json::to_string_pretty(&printed)?)
+        print_json(&printed)
     }
 }
 
@@ -324,14 +326,4 @@ fn score_to_json(score: &ReplayScore) -> Value {
         }
     }
     figures
-}
-
-/// A progress bar, hidden unless stderr is a terminal.
-fn progress_bar(messages: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style =
-        ProgressStyle::with_template("{msg} {wide_bar} {human_pos} of {human_len} messages, {eta}");
-    ProgressBar::new(messages).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
@@ -15,14 +14,13 @@ use aizuchi_past::report::from_ledger::{ChannelLedger, calls, has_messages};
 use aizuchi_past::report::summary::summary;
 use aizuchi_store::archive::Archive;
 use aizuchi_store::read_only::ReadOnlyDatabase;
-use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::cli::report_page::{PageArgs, write_page};
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{block_on, print, print_json, strip_control_characters};
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]
@@ -53,21 +51,19 @@ struct PeriodArg {
 }
 
 impl ReportArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let zone = config.time_zone_or(TimeZone::system());
-        let built = runtime.block_on(self.build(&config, &zone, Timestamp::now()))?;
+        let built = block_on(self.build(&config, &zone, Timestamp::now()))?;
         let language = self.page.language(&config);
         let report = self.page.finish(built, language);
         if let Some(path) = &self.html {
             write_page(path, &report, &zone, language)?;
         }
         match self.json {
-            true => print(&serde_json::to_string_pretty(&json!({ "report": report }))?)?,
-            false => print(&summary(&report, language, self.html.is_some()))?,
+            true => print_json(&json!({ "report": report })),
+            false => print(&summary(&report, language, self.html.is_some())),
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     async fn build(

@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{LoadedConfig, ModelSelection};
 use aizuchi_store::transfer::{self, IfOccupied};
-use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::print;
-use crate::cli::transfer::{count, spin, without_prefix};
+use crate::cli::transfer::{count, spin};
 
 /// Restore a backup.
 ///
@@ -27,16 +25,15 @@ pub struct RestoreArgs {
 }
 
 impl RestoreArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let LoadedConfig { config, .. } = source.load_without_database(ModelSelection::NoModel)?;
         let address = config.database_address();
         let occupied = match self.replace {
             true => IfOccupied::Replace,
             false => IfOccupied::Refuse,
         };
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let work = transfer::restore(&self.file, &address, occupied);
-        let report = runtime.block_on(spin("restoring", work)).map_err(without_prefix)?;
+        let report = spin("restoring", work)?;
         let mut text = format!(
             "{address} holds {} of {}",
             count(report.copied.rows_of("messages"), "message"),
@@ -62,7 +59,6 @@ impl RestoreArgs {
             );
         }
         text.push('.');
-        print(&text)?;
-        Ok(ExitCode::SUCCESS)
+        print(&text)
     }
 }

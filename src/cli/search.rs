@@ -1,8 +1,6 @@
 //! `aizuchi search`: finds messages by their words. It opens the database read-only, so it also works while an Aizuchi
 //! is running.
 
-use std::process::ExitCode;
-
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
@@ -12,11 +10,10 @@ use aizuchi_model::texts::files::shown_text;
 use aizuchi_store::database::location::DatabaseLocation;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_web::views;
-use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::json;
 
-use crate::cli::{excerpt, print, strip_control_characters};
+use crate::cli::{block_on, excerpt, print, print_json, strip_control_characters};
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
@@ -35,19 +32,17 @@ pub struct SearchArgs {
 }
 
 impl SearchArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let config = source.load(ModelSelection::NoModel)?.config;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let found = runtime.block_on(self.search(&config.database_address()))?;
+        let found = block_on(self.search(&config.database_address()))?;
         if self.json {
             let results: Vec<_> = found.iter().map(views::found_message).collect();
-            print(&serde_json::to_string_pretty(&json!({ "results": results }))?)?;
+            print_json(&json!({ "results": results }))
         } else if found.is_empty() {
-            print("Nothing was found.")?;
+            print("Nothing was found.")
         } else {
-            print(&found.iter().map(format_result).collect::<Vec<_>>().join("\n"))?;
+            print(&found.iter().map(format_result).collect::<Vec<_>>().join("\n"))
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     async fn search(&self, address: &DatabaseLocation) -> anyhow::Result<Vec<RecalledMessage>> {

@@ -1,12 +1,10 @@
 //! `aizuchi slack`: the manifest that creates the Slack app.
 
-use std::process::ExitCode;
-
 use aizuchi_model::chat::to_single_line;
 use aizuchi_slack::manifest::{MAX_APP_NAME_LENGTH, ManifestTransport, build_manifest};
 use clap::{Args, Subcommand};
 
-use crate::cli::print;
+use crate::cli::print_json;
 
 #[derive(Debug, Args)]
 pub struct SlackArgs {
@@ -29,7 +27,7 @@ enum SlackCommand {
 }
 
 impl SlackArgs {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<()> {
         let SlackCommand::Manifest { name, http } = self.command;
         let name = to_single_line(&name);
         let length = name.chars().count();
@@ -41,8 +39,7 @@ impl SlackArgs {
             None => ManifestTransport::SocketMode,
             Some(url) => ManifestTransport::Webhooks(parse_https_address(url)?),
         };
-        print(&serde_json::to_string_pretty(&build_manifest(&name, &transport))?)?;
-        Ok(ExitCode::SUCCESS)
+        print_json(&build_manifest(&name, &transport))
     }
 }
 

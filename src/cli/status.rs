@@ -4,7 +4,6 @@
 pub mod running;
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
@@ -17,14 +16,13 @@ use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_web::status::{
     ChannelStatus, ConnectionStatus, Status, StatusReader, WorkspaceStatus, told_cost,
 };
-use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::cli::status::running::{RunningWorkspace, UnknownConnections};
-use crate::cli::{print, strip_control_characters};
+use crate::cli::{block_on, print, print_json, strip_control_characters};
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///
@@ -49,17 +47,15 @@ struct PrintedStatus {
 }
 
 impl StatusArgs {
-    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
         let config = source.load(ModelSelection::NoModel)?.config;
         let now = Clock::system().now();
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let status = runtime.block_on(read(&config, now))?;
+        let status = block_on(read(&config, now))?;
         if self.json {
-            print(&serde_json::to_string_pretty(&status)?)?;
+            print_json(&status)
         } else {
-            print(&format_status(&status, &config.models.currency.0, now))?;
+            print(&format_status(&status, &config.models.currency.0, now))
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -1,34 +1,29 @@
 //! Code shared by the commands that move a database.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use aizuchi_store::StoreError;
-use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::{block_on, progress_bar};
 
 const TICK: Duration = Duration::from_millis(120);
 
-/// Shows a spinner on a terminal while the work is in progress.
-pub async fn spin<T>(what: &'static str, work: impl Future<Output = T>) -> T {
-    if !std::io::stderr().is_terminal() {
-        return work.await;
-    }
-    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
-    let bar = ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_message(what);
-    bar.enable_steady_tick(TICK);
-    let result = work.await;
+/// Does the work, and shows a spinner on a terminal while it is in progress.
+pub fn spin<T>(
+    what: &'static str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> anyhow::Result<T> {
+    let bar = progress_bar("{spinner} {msg}, {elapsed}", None).with_message(what);
+    let result = block_on(async {
+        bar.enable_steady_tick(TICK);
+        anyhow::Ok(work.await)
+    })?;
     bar.finish_and_clear();
-    result
-}
-
-/// The reason without its prefix, because the sentence around it already names the store.
-pub fn without_prefix(error: StoreError) -> anyhow::Error {
-    match error {
+    // Without the prefix, because the sentence around it already names the store.
+    result.map_err(|error| match error {
         StoreError::Busy(why) | StoreError::Broken(why) => anyhow::anyhow!(why),
         StoreError::Refused(why) => anyhow::anyhow!(why.to_string()),
-    }
+    })
 }
 
 /// Formats a count: “1 message”, “2 messages”.

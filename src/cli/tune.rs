@@ -1,7 +1,6 @@
 //! `aizuchi tune`: searches for settings that suit a recorded history better, and prints them as a part of a config.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -18,14 +17,14 @@ use aizuchi_past::tune::validation::{Gain, lack};
 use aizuchi_past::tune::{DaySplit, measure, within};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
 use crate::cli::judge::open_answers;
 use crate::cli::recording::RecordingArgs;
-use crate::cli::{log, print};
+use crate::cli::{log, print, progress_bar};
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -127,7 +126,8 @@ impl TuneArgs {
             TuneJudge::Recorded(file) => Some(open_answers(file)?),
         };
         let recording = self.recording.open(source, base.config.language.own())?;
-        let bar = progress_bar(max_replays() + 2);
+        let shown = "{wide_bar} {pos} of at most {len} replays, {eta}";
+        let bar = progress_bar(shown, Some(max_replays() + 2));
         let split = DaySplit::new(&recording.channels).context("the input holds no messages")?;
         let outcome = self.tune(&recording.channels, &base, split, answers.as_ref(), &bar)?;
         bar.finish_and_clear();
@@ -331,15 +331,6 @@ fn number(figure: Option<f64>) -> String {
 fn date(day: UtcDay) -> String {
     let at = Timestamp::from_second(day * 86_400).unwrap_or(Timestamp::UNIX_EPOCH);
     at.to_zoned(TimeZone::UTC).date().to_string()
-}
-
-/// A progress bar of the replays, hidden unless stderr is a terminal.
-fn progress_bar(replays: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of at most {len} replays, {eta}");
-    ProgressBar::new(replays).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 #[cfg(test)]

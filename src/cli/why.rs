@@ -1,7 +1,6 @@
 //! `aizuchi why`: explains why Aizuchi spoke or stayed silent. It opens the database read-only, so it also works while an
 //! Aizuchi is running.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use aizuchi_config::ModelSelection;
@@ -20,14 +19,13 @@ use aizuchi_store::query::DecisionQuery;
 use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_store::stored_message::StoredMessage;
 use aizuchi_web::views;
-use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
 use crate::app::last_program::LastProgram;
 use crate::cli::locale::terminal_language;
 use crate::cli::run::LanguageArg;
-use crate::cli::{excerpt, print, strip_control_characters};
+use crate::cli::{block_on, excerpt, print, print_json, strip_control_characters};
 
 /// How long to wait for the running program to answer.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -74,25 +72,24 @@ impl WhyArgs {
         self,
         source: &ConfigSource,
         before_verb: Option<LanguageArg>,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<()> {
         let loaded = source.load(ModelSelection::NoModel)?;
         let asked = self.language.or(before_verb).map(LanguageArg::setting);
         let language = terminal_language(asked.unwrap_or(loaded.config.language));
         let config = loaded.config;
-        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let address = config.database_address();
-        let found = runtime.block_on(self.find(&address))?;
+        let found = block_on(self.find(&address))?;
         if self.json {
-            print(&serde_json::to_string_pretty(&found.to_json())?)?;
+            print_json(&found.to_json())
         } else {
             let format = Format {
                 language,
                 currency: &config.models.currency.0,
-                pages: runtime.block_on(running_pages(&address)).or(config.page_address()),
+                pages: block_on(async { anyhow::Ok(running_pages(&address).await) })?
+                    .or(config.page_address()),
             };
-            print(&found.format(&format))?;
+            print(&found.format(&format))
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     async fn find(&self, address: &DatabaseLocation) -> anyhow::Result<WhyResult> {

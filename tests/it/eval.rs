@@ -669,6 +669,7 @@ fn a_case_tells_the_channel_and_what_the_persona_said() {
     let text = [("ann", "who has the key?"), ("Hilda", "I do"), ("ann", "and the gate?")];
     let mut named = item("named", "SILENT", "SILENT", text);
     named["channel"] = "#porch".into();
+    named["topic"] = "Keys and gates".into();
     let mut marked = item("marked", "SILENT", "SILENT", text);
     marked["context"][1]["author"] = "bot".into();
     marked["context"][1]["own"] = true.into();
@@ -696,7 +697,9 @@ fn a_case_tells_the_channel_and_what_the_persona_said() {
         std::fs::read_to_string(folder.path().join(format!("prompts/{id}.txt"))).unwrap()
     };
     assert!(dumped("named").contains("You are in the channel #porch."), "{}", dumped("named"));
+    assert!(dumped("named").contains("“Keys and gates”"), "{}", dumped("named"));
     assert!(dumped("marked").contains("You are in the channel #general."), "{}", dumped("marked"));
+    assert!(!dumped("marked").contains("topic"), "{}", dumped("marked"));
     for id in ["named", "marked"] {
         assert!(dumped(id).contains("** Hilda:\nI do"), "{}", dumped(id));
     }

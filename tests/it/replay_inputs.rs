@@ -370,21 +370,19 @@ fn files_without_an_end_are_refused() {
     let spaces = vec![b' '; 1 << 20];
     (0..260).for_each(|_| encoder.write_all(&spaces).unwrap());
     encoder.finish().unwrap();
-    for (file, why) in [
-        (&link, "it is not a regular file"),
-        (&bomb, "it is refused, because it unpacks to more than 256 MB"),
+    let bombed = "it is refused, because it unpacks to more than 256 MB";
+    for (file, refused, why) in [
+        (&link, Recording::open(&link, &DEFAULT, &|_| {}).err(), "it is not a regular file"),
+        (&link, RecordedAnswers::open(&link).err(), "it is not a regular file"),
+        (&link, case::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
+        (&link, item::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
+        // One that is read in a stream, and one that is kept as a whole.
+        (&bomb, Recording::open(&bomb, &DEFAULT, &|_| {}).err(), bombed),
+        (&bomb, case::open(std::slice::from_ref(&bomb)).err(), bombed),
     ] {
-        let readers = [
-            Recording::open(file, &DEFAULT, &|_| {}).err(),
-            RecordedAnswers::open(file).err(),
-            case::open(std::slice::from_ref(file)).err(),
-            item::open(std::slice::from_ref(file)).err(),
-        ];
-        for refused in readers {
-            let refused = format!("{:#}", refused.unwrap());
-            let named = format!("cannot read {}", file.display());
-            assert!(refused.starts_with(&named) && refused.ends_with(why), "{refused}");
-        }
+        let refused = format!("{:#}", refused.unwrap());
+        let named = format!("cannot read {}", file.display());
+        assert!(refused.starts_with(&named) && refused.ends_with(why), "{refused}");
     }
     // Such links do no harm as settings either.
     let config = Config::load(Some(&link), ModelSelection::NoModel).err().unwrap();
@@ -417,7 +415,7 @@ async fn both_databases_keep_private_what_was_written_in_private() {
         };
         let channel = async |id: &str, name: &str, visibility| {
             let (workspace, id) = (WorkspaceId::new("house"), ChannelId::new(id));
-            let channel = Channel { workspace, id, name: name.into(), visibility };
+            let channel = Channel { workspace, id, name: name.into(), visibility, topic: None };
             hear(Heard::Channel(channel), Disposition::NotAMessage).await;
         };
         let say = async |channel: &str, id: &str, text: &str, gate| {

@@ -347,7 +347,8 @@ impl Inbox {
                 (conversation.workspace.clone(), conversation.channel.clone());
             let id = Owed::Join.stored_id();
             let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
-            let is_announcing = self.channel_cache.announces(&workspace, &channel);
+            let is_announcing =
+                self.channel_cache.with_rules(&workspace, &channel, |rules| rules.announces);
             if !is_announcing.unwrap_or(self.is_announcing)
                 || is_silent
                 // Only saves a write: the constant id makes the notice idempotent.

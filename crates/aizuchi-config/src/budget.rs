@@ -42,30 +42,30 @@ enum LimitOff {
     None,
 }
 
-/// Limits for the whole workspace. 0 allows nothing, `off` removes the limit.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BudgetConfig {
-    /// The most tokens that models read and write within 24 hours. If omitted: 2000000, or `off` if no model is named.
-    pub tokens_per_day: Option<LimitSetting>,
-    /// The most that models may cost within 24 hours, in `models.currency`.
-    pub money_per_day: Option<Money>,
-    /// The most that models may cost within 30 days, in `models.currency`.
-    pub money_per_month: Option<Money>,
-    /// The most unasked posts within an hour, in all channels together. If omitted: `off`.
-    pub posts_per_hour: Option<LimitSetting>,
-    /// The most unasked posts within an hour in one channel.
-    pub posts_per_channel_per_hour: LimitSetting,
-    /// The most answers that one person gets within an hour.
-    pub answers_per_person_per_hour: LimitSetting,
-    /// The most judgments within an hour about new messages that one person alone has written.
-    pub judge_calls_per_person_per_hour: LimitSetting,
-    /// How many model calls one decision may take.
-    pub calls_per_decision: LimitSetting,
-    /// Once this share of a limit is used, Aizuchi posts nothing unasked.
-    pub soft_share: Ratio,
-    /// The share of the tokens that is reserved for mentions.
-    pub mention_share: Ratio,
+section! {
+    /// Limits for the whole workspace. 0 allows nothing, `off` removes the limit.
+    pub struct BudgetConfig {
+        /// The most tokens that models read and write within 24 hours. If omitted: 2000000, or `off` if no model is named.
+        pub tokens_per_day: Option<LimitSetting>,
+        /// The most that models may cost within 24 hours, in `models.currency`.
+        pub money_per_day: Option<Money>,
+        /// The most that models may cost within 30 days, in `models.currency`.
+        pub money_per_month: Option<Money>,
+        /// The most unasked posts within an hour, in all channels together. If omitted: `off`.
+        pub posts_per_hour: Option<LimitSetting>,
+        /// The most unasked posts within an hour in one channel.
+        pub posts_per_channel_per_hour: LimitSetting = LimitSetting::from_most(Rulebook::default().default_rules.budget_limits.posts_per_hour),
+        /// The most answers that one person gets within an hour.
+        pub answers_per_person_per_hour: LimitSetting = LimitSetting::from_most(Rulebook::default().answers_per_hour),
+        /// The most judgments within an hour about new messages that one person alone has written.
+        pub judge_calls_per_person_per_hour: LimitSetting = LimitSetting::from_most(Rulebook::default().judge_calls_per_hour),
+        /// How many model calls one decision may take.
+        pub calls_per_decision: LimitSetting = LimitSetting::from_most(Rulebook::default().calls_per_decision),
+        /// Once this share of a limit is used, Aizuchi posts nothing unasked.
+        pub soft_share: Ratio = Ratio(Rulebook::default().soft_share),
+        /// The share of the tokens that is reserved for mentions.
+        pub mention_share: Ratio = Ratio(Rulebook::default().mention_share),
+    }
 }
 
 /// Limits for one channel. 0 allows nothing, `off` removes the limit.
@@ -208,26 +208,6 @@ pub fn describe_limits(rulebook: &Rulebook, currency: &str) -> String {
 
 fn micros(money: Money) -> u64 {
     (money.0 * 1e6).round() as u64
-}
-
-impl Default for BudgetConfig {
-    fn default() -> Self {
-        let defaults = Rulebook::default();
-        Self {
-            tokens_per_day: None,
-            money_per_day: None,
-            money_per_month: None,
-            posts_per_hour: None,
-            posts_per_channel_per_hour: LimitSetting::from_most(
-                defaults.default_rules.budget_limits.posts_per_hour,
-            ),
-            answers_per_person_per_hour: LimitSetting::from_most(defaults.answers_per_hour),
-            judge_calls_per_person_per_hour: LimitSetting::from_most(defaults.judge_calls_per_hour),
-            calls_per_decision: LimitSetting::from_most(defaults.calls_per_decision),
-            soft_share: Ratio(defaults.soft_share),
-            mention_share: Ratio(defaults.mention_share),
-        }
-    }
 }
 
 // Implemented by hand, because serde's `untagged` has no useful error message.

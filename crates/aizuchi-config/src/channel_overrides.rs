@@ -45,15 +45,14 @@ pub enum ChannelTools {
 #[schemars(inline, extend("minLength" = 1))]
 pub struct ToolName(pub String);
 
-/// Whether a workspace, a channel or a thread is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum MemorySetting {
-    /// Memories are kept, and shown in prompts.
-    On,
-    /// Memories are neither kept nor shown in prompts.
-    Off,
+choices! {
+    /// Whether a workspace, a channel or a thread is remembered.
+    MemorySetting for MemoryRule {
+        /// Memories are kept, and shown in prompts.
+        On = On,
+        /// Memories are neither kept nor shown in prompts.
+        Off = Off,
+    }
 }
 
 impl ChannelPersona {
@@ -83,15 +82,6 @@ impl ChannelTools {
             ChannelTools::Only(names) => {
                 ToolRule::Only(names.iter().map(|name| name.0.clone()).collect())
             }
-        }
-    }
-}
-
-impl MemorySetting {
-    pub fn rule(self) -> MemoryRule {
-        match self {
-            MemorySetting::On => MemoryRule::On,
-            MemorySetting::Off => MemoryRule::Off,
         }
     }
 }

@@ -44,8 +44,13 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     check_builtin_judges(config, tree)?;
     check_http(config, tree)?;
     check_mcp(config, &sections, tree)?;
-    check_slack(config, tree)?;
-    check_discord(config, tree)?;
+    let slack = config.slack.iter().map(|slack| slack.settings(config));
+    let slack = slack.map(|settings| ("slack", settings.map(|it| it.in_flight_timeout)));
+    let discord = config.discord.iter().map(|discord| discord.settings(config));
+    let discord = discord.map(|settings| ("discord", settings.map(|it| it.in_flight_timeout)));
+    for (section, settle) in slack.chain(discord) {
+        check_platform(section, settle, tree)?;
+    }
     let book = config.rulebook();
     check_facilitation(&book.default_rules, tree, &["facilitator"])?;
     for (key, rules) in &book.channels {
@@ -179,30 +184,17 @@ fn check_mcp(
     Ok(())
 }
 
-fn check_slack(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
-    let Some(slack) = &config.slack else { return Ok(()) };
-    let slack = slack.resolve().map_err(|sentence| {
-        let location = tree.find(&["slack"]).map(|entry| entry.key_location);
-        ConfigProblem::for_file(location, sentence)
-    })?;
-    check_settle("slack", slack.settle, tree)
-}
-
-fn check_discord(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
-    let Some(discord) = &config.discord else { return Ok(()) };
-    let discord = discord.resolve().map_err(|sentence| {
-        let location = tree.find(&["discord"]).map(|entry| entry.key_location);
-        ConfigProblem::for_file(location, sentence)
-    })?;
-    check_settle("discord", discord.settle, tree)
-}
-
-/// Checks that the settle time exceeds the timeout of a post. An unconfirmed post may still arrive until then.
-fn check_settle(
+/// Checks the settings of a platform. The settle time must exceed the timeout of a post, because an unconfirmed post may
+/// still arrive until then.
+fn check_platform(
     section: &str,
-    settle: SignedDuration,
+    settle: Result<SignedDuration, &'static str>,
     tree: &ConfigNode,
 ) -> Result<(), ConfigProblem> {
+    let settle = settle.map_err(|sentence| {
+        let location = tree.find(&[section]).map(|entry| entry.key_location);
+        ConfigProblem::for_file(location, sentence)
+    })?;
     let post_timeout = agent::AgentSettings::default().post_timeout;
     if settle > post_timeout {
         return Ok(());

@@ -225,7 +225,7 @@ impl ModelsInUse {
         let may_answer = |problem| problem != ModelProblem::RequestRejected;
         let (workspace, id) = (local::workspace_id(), ChannelId::new("general"));
         let (name, visibility) = (id.0.clone(), Visibility::Public);
-        let room = Channel { workspace, id, name, visibility };
+        let room = Channel { workspace, id, name, visibility, topic: None };
         let latest = self.clock.now() - CHECK_INTERVAL;
         let mut failing = self.all();
         failing.retain(|it| it.problem().is_some_and(may_answer));
@@ -337,7 +337,8 @@ impl ModelsInUse {
             .collect::<anyhow::Result<_>>()?;
         if let Some((mind, resolved)) = transcription.as_ref().zip(resolved.transcription.as_ref())
         {
-            built.push((&mind.models, build_transcription_models(resolved, &self.clock)?));
+            let build = |model: &ResolvedModel| build_transcription(model, &self.clock);
+            built.push((&mind.models, build_with(resolved, build)?));
         }
         for key in resolved.keys() {
             self.secrets.learn(key.expose());
@@ -370,7 +371,7 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
         response: build_mind(&config.minds.response, &persona, clock)?,
         memory: build_mind(&config.minds.memory, &persona, clock)?,
         state: build_mind(&config.minds.state, &persona, clock)?,
-        vision: build_vision(config, clock)?,
+        vision: plain_mind(config, config.minds.vision.as_ref(), |it| build_model(it, clock))?,
         named: {
             let named = config.minds.named.iter().map(|(name, resolved)| {
                 let (primary, fallback) = build_models(resolved, clock)?;
@@ -378,7 +379,10 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
             });
             named.collect::<anyhow::Result<_>>()?
         },
-        transcription: build_transcription(config, clock)?,
+        transcription: {
+            let resolved = config.minds.transcription.as_ref();
+            plain_mind(config, resolved, |model| build_transcription(model, clock))?
+        },
     })
 }
 
@@ -391,22 +395,17 @@ fn named_or<'a>(
     name.and_then(|name| config.minds.named.get(&*name)).unwrap_or(usual)
 }
 
-/// The mind that describes pictures. It plays no persona, because only models read its descriptions.
-fn build_vision(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
-    let Some(resolved) = &config.minds.vision else { return Ok(None) };
+/// A mind that plays no persona, because only models read what it writes: it describes pictures or transcribes
+/// recordings. The operator's addition to the latter's prompt is a hint, such as names that come up.
+fn plain_mind(
+    config: &Config,
+    resolved: Option<&ResolvedMind>,
+    build: impl Fn(&ResolvedModel) -> anyhow::Result<Arc<dyn Llm>>,
+) -> anyhow::Result<Option<Mind>> {
+    let Some(resolved) = resolved else { return Ok(None) };
     let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
     let persona = Arc::new(Persona { system_prompt, ..(*config.persona()).clone() });
-    let (primary, fallback) = build_models(resolved, clock)?;
-    Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
-}
-
-/// The mind that transcribes recordings. The operator's addition to its prompt is a hint for the model, such as names
-/// that come up.
-fn build_transcription(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
-    let Some(resolved) = &config.minds.transcription else { return Ok(None) };
-    let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
-    let persona = Arc::new(Persona { system_prompt, ..(*config.persona()).clone() });
-    let (primary, fallback) = build_transcription_models(resolved, clock)?;
+    let (primary, fallback) = build_with(resolved, build)?;
     Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
 }
 
@@ -435,29 +434,26 @@ pub fn persona_of(config: &ResolvedMind, persona: &Arc<Persona>) -> Arc<Persona>
 type BuiltModels = (Arc<dyn Llm>, Option<Arc<dyn Llm>>);
 
 fn build_models(config: &ResolvedMind, clock: &Clock) -> anyhow::Result<BuiltModels> {
-    let primary = build_model(&config.model, clock)?;
-    let fallback = config.fallback.as_ref().map(|fallback| build_model(fallback, clock));
-    Ok((primary, fallback.transpose()?))
+    build_with(config, |model| build_model(model, clock))
 }
 
-fn build_transcription_models(config: &ResolvedMind, clock: &Clock) -> anyhow::Result<BuiltModels> {
-    let build = |model: &ResolvedModel| -> anyhow::Result<Arc<dyn Llm>> {
-        let Some(settings) = model.settings() else { return Ok(Arc::new(BuiltinMind)) };
-        let mind = TranscriptionMind::new(&settings, clock.clone());
-        Ok(Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?))
-    };
-    let primary = build(&config.model)?;
-    Ok((primary, config.fallback.as_ref().map(build).transpose()?))
+fn build_with(
+    config: &ResolvedMind,
+    build: impl Fn(&ResolvedModel) -> anyhow::Result<Arc<dyn Llm>>,
+) -> anyhow::Result<BuiltModels> {
+    Ok((build(&config.model)?, config.fallback.as_ref().map(build).transpose()?))
+}
+
+fn build_transcription(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
+    let Some(settings) = model.settings() else { return Ok(Arc::new(BuiltinMind)) };
+    let mind = TranscriptionMind::new(&settings, clock.clone());
+    Ok(Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?))
 }
 
 fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
-    Ok(match model.settings() {
-        None => Arc::new(BuiltinMind),
-        Some(settings) => {
-            let mind = ProviderMind::new(&settings, clock.clone());
-            Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?)
-        }
-    })
+    let Some(settings) = model.settings() else { return Ok(Arc::new(BuiltinMind)) };
+    let mind = ProviderMind::new(&settings, clock.clone());
+    Ok(Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?))
 }
 
 #[cfg(test)]

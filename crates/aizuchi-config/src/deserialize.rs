@@ -41,12 +41,10 @@ struct NodeDeserializer<'t> {
 
 impl<'t> NodeDeserializer<'t> {
     fn expect_text(self, must: &str) -> Result<&'t ConfigText, ConfigProblem> {
-        match &self.node.value {
-            ConfigValue::Text(text) => Ok(text),
-            ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_) => {
-                Err(self.invalid_value(must))
-            }
-        }
+        let ConfigValue::Text(text) = &self.node.value else {
+            return Err(self.invalid_value(must));
+        };
+        Ok(text)
     }
 
     fn invalid_value(self, must: impl Into<String>) -> ConfigProblem {
@@ -138,15 +136,12 @@ impl<'t> Deserializer<'t> for NodeDeserializer<'t> {
     fn deserialize_u64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {
         let is_below_zero =
             |text: &ConfigText| text.text.parse::<i64>().is_ok_and(|number| number < 0);
-        match &self.node.value {
-            ConfigValue::Text(text) if is_below_zero(text) => {
-                Err(self.invalid_value("it must not be negative"))
-            }
-            ConfigValue::Empty
-            | ConfigValue::Text(_)
-            | ConfigValue::List(_)
-            | ConfigValue::Section(_) => self.whole_number(visitor),
+        if let ConfigValue::Text(text) = &self.node.value
+            && is_below_zero(text)
+        {
+            return Err(self.invalid_value("it must not be negative"));
         }
+        self.whole_number(visitor)
     }
 
     fn deserialize_i64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {

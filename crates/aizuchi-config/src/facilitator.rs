@@ -1,7 +1,6 @@
 //! The `facilitator` section.
 
 use aizuchi_model::rules::FacilitationRules;
-use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,19 +27,17 @@ pub struct FacilitatorConfig {
 impl FacilitatorConfig {
     /// The rules for facilitation: these settings on top of the defaults.
     pub fn apply_to(&self, defaults: &FacilitationRules) -> FacilitationRules {
-        let count_of =
-            |count: BoundedInteger<1, 1000>| usize::try_from(count.0).unwrap_or(usize::MAX);
-        let minutes =
-            |count: BoundedInteger<0, 525_600>| SignedDuration::from_mins(count.0.cast_signed());
         FacilitationRules {
             rest_seconds: self.rest_seconds.map_or(defaults.rest_seconds, |rest| rest.0),
             max_rest_seconds: self
                 .max_rest_seconds
                 .map_or(defaults.max_rest_seconds, |rest| rest.0),
-            min_messages: self.min_messages.map_or(defaults.min_messages, count_of),
-            buffer_size: self.buffer_size.map_or(defaults.buffer_size, count_of),
-            cooldown: self.cooldown_minutes.map_or(defaults.cooldown, minutes),
-            compare_window: self.compare_window.map_or(defaults.compare_window, count_of),
+            min_messages: self.min_messages.map_or(defaults.min_messages, BoundedInteger::size),
+            buffer_size: self.buffer_size.map_or(defaults.buffer_size, BoundedInteger::size),
+            cooldown: self.cooldown_minutes.map_or(defaults.cooldown, BoundedInteger::minutes),
+            compare_window: self
+                .compare_window
+                .map_or(defaults.compare_window, BoundedInteger::size),
         }
     }
 }

@@ -11,30 +11,31 @@ use crate::guessing::is_guessable;
 use crate::secret::Secret;
 use crate::values::{BoundedInteger, Port};
 
-/// The pages and their API.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct HttpConfig {
-    /// The address that serves the pages. An address that other machines can reach needs `http.token`.
-    pub listen: ListenAddress,
-    /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin, who can read
-    /// and write in the local room under any name, and read everything and give any order in every workspace.
-    pub token: Option<HttpToken>,
-    /// More tokens, each with a name and a role.
-    pub tokens: Vec<NamedToken>,
-    /// Sign-in at a proxy, which names the person in a header.
-    pub proxy_sign_in: Option<ProxySignIn>,
-    /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
-    /// the header is ignored.
-    pub trusted_proxies: Vec<IpNetwork>,
-    /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`. They can read what the API
-    /// shows to their token, and change nothing.
-    pub mcp: bool,
-    /// The largest file that somebody can send in the local room, in kilobytes. 0 accepts none.
-    pub max_upload_kilobytes: BoundedInteger<0, 50_000>,
-    /// How much space all files of the local room may take in the database, in megabytes. Beyond that, no file is
-    /// accepted until messages with files are deleted.
-    pub max_uploads_megabytes: BoundedInteger<1, 10_000_000>,
+section! {
+    /// The pages and their API.
+    pub struct HttpConfig {
+        /// The address that serves the pages. An address that other machines can reach needs `http.token`.
+        pub listen: ListenAddress = ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))),
+        /// The token that a visitor must enter: at least 16 characters, hard to guess. Its holder is an admin, who can read
+        /// and write in the local room under any name, and read everything and give any order in every workspace.
+        pub token: Option<HttpToken>,
+        /// More tokens, each with a name and a role.
+        pub tokens: Vec<NamedToken>,
+        /// Sign-in at a proxy, which names the person in a header.
+        pub proxy_sign_in: Option<ProxySignIn>,
+        /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
+        /// the header is ignored.
+        pub trusted_proxies: Vec<IpNetwork>,
+        /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`. They can read what the API
+        /// shows to their token, and change nothing.
+        // It exposes no more than the API does, with the same authentication.
+        pub mcp: bool = true,
+        /// The largest file that somebody can send in the local room, in kilobytes. 0 accepts none.
+        pub max_upload_kilobytes: BoundedInteger<0, 50_000> = BoundedInteger(10_000),
+        /// How much space all files of the local room may take in the database, in megabytes. Beyond that, no file is
+        /// accepted until messages with files are deleted.
+        pub max_uploads_megabytes: BoundedInteger<1, 10_000_000> = BoundedInteger(5_000),
+    }
 }
 
 impl HttpConfig {
@@ -50,8 +51,7 @@ impl HttpConfig {
 
     /// The maximum size of an upload. With 0, no files are accepted.
     pub fn max_upload_bytes(&self) -> usize {
-        // The validated maximum is far below `usize::MAX`.
-        usize::try_from(self.max_upload_kilobytes.0 * 1_000).unwrap_or(usize::MAX)
+        self.max_upload_kilobytes.size() * 1_000
     }
 
     pub fn max_uploads_bytes(&self) -> u64 {
@@ -158,22 +158,6 @@ impl HttpConfig {
     /// Whether only visitors who sign in have access.
     pub fn is_closed(&self) -> bool {
         self.has_tokens() || self.proxy_sign_in.is_some()
-    }
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        Self {
-            listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))),
-            token: None,
-            tokens: Vec::new(),
-            proxy_sign_in: None,
-            trusted_proxies: Vec::new(),
-            // MCP exposes no more than the API does, with the same authentication.
-            mcp: true,
-            max_upload_kilobytes: BoundedInteger(10_000),
-            max_uploads_megabytes: BoundedInteger(5_000),
-        }
     }
 }
 

@@ -42,8 +42,6 @@ pub mod minds;
 pub mod env_file;
 pub mod model_sources;
 mod to_provider;
-mod to_discord;
-mod to_slack;
 mod to_connectors;
 mod to_secret_scanner;
 mod to_web_tools;
@@ -165,16 +163,16 @@ pub struct Config {
     pub folder: PathBuf,
 }
 
-/// Who the bot is.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PersonaConfig {
-    /// The bot's name in the chat.
-    pub name: DisplayName,
-    /// Other words by which people call it, such as a short form of its name.
-    pub also_called: Vec<DisplayName>,
-    /// Who the bot is and how it speaks. Every prompt begins with this text.
-    pub system_prompt: String,
+section! {
+    /// Who the bot is.
+    pub struct PersonaConfig {
+        /// The bot's name in the chat.
+        pub name: DisplayName = DisplayName("Aizuchi".to_owned()),
+        /// Other words by which people call it, such as a short form of its name.
+        pub also_called: Vec<DisplayName>,
+        /// Who the bot is and how it speaks. Every prompt begins with this text.
+        pub system_prompt: String,
+    }
 }
 
 /// Which models to use.
@@ -427,21 +425,12 @@ impl Config {
 
     /// How long messages are kept. `None` means forever.
     pub fn message_retention(&self) -> Option<SignedDuration> {
-        let days = i32::try_from(self.retention.messages_days?.0).unwrap_or(i32::MAX);
-        Some(SignedDuration::from_hours(24) * days)
+        Some(self.retention.messages_days?.days())
     }
 
     /// How long prompts and model responses are kept.
     pub fn prompt_retention(&self) -> SignedDuration {
-        SignedDuration::from_hours(24)
-            * i32::try_from(self.retention.prompts_days.0).unwrap_or(i32::MAX)
-    }
-}
-
-impl Default for PersonaConfig {
-    fn default() -> Self {
-        let name = DisplayName("Aizuchi".to_owned());
-        Self { name, also_called: Vec::new(), system_prompt: String::new() }
+        self.retention.prompts_days.days()
     }
 }
 

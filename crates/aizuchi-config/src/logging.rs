@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The log, which goes to stderr. The variable `RUST_LOG` overrides this section.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct LoggingConfig {
-    /// Lines of this level and above are written.
-    pub level: LogLevel,
-    /// The format of a line.
-    pub format: LogFormat,
-    /// Levels of parts of the program, by the part's name.
-    #[schemars(with = "BTreeMap<String, LogLevel>")]
-    pub loggers: BTreeMap<LoggerName, LogLevel>,
+section! {
+    /// The log, which goes to stderr. The variable `RUST_LOG` overrides this section.
+    pub struct LoggingConfig {
+        /// Lines of this level and above are written.
+        pub level: LogLevel = LogLevel::Info,
+        /// The format of a line.
+        pub format: LogFormat = LogFormat::Auto,
+        /// Levels of parts of the program, by the part's name.
+        #[schemars(with = "BTreeMap<String, LogLevel>")]
+        pub loggers: BTreeMap<LoggerName, LogLevel>,
+    }
 }
 
 text_settings! {
@@ -51,12 +51,6 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
-}
-
-impl Default for LoggingConfig {
-    fn default() -> Self {
-        Self { level: LogLevel::Info, format: LogFormat::Auto, loggers: BTreeMap::new() }
-    }
 }
 
 impl LogLevel {

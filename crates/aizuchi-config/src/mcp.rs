@@ -18,50 +18,50 @@ const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
 const OWN_HEADERS: [&str; 6] =
     ["accept", "content-length", "content-type", "host", "last-event-id", "mcp-session-id"];
 
-/// Model Context Protocol (MCP) servers whose tools Aizuchi may use for its answers.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpConfig {
-    /// How long a call that needs consent waits for it. After that, the call is not made.
-    pub consent_minutes: BoundedInteger<1, 10_080>,
-    /// The servers, by name. The names of a server's tools begin with its name.
-    #[schemars(with = "BTreeMap<String, McpServerConfig>")]
-    pub servers: BTreeMap<ServerName, McpServerConfig>,
+section! {
+    /// Model Context Protocol (MCP) servers whose tools Aizuchi may use for its answers.
+    pub struct McpConfig {
+        /// How long a call that needs consent waits for it. After that, the call is not made.
+        pub consent_minutes: BoundedInteger<1, 10_080> = BoundedInteger(60),
+        /// The servers, by name. The names of a server's tools begin with its name.
+        #[schemars(with = "BTreeMap<String, McpServerConfig>")]
+        pub servers: BTreeMap<ServerName, McpServerConfig>,
+    }
 }
 
-/// A server: a program that Aizuchi starts, or an address.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpServerConfig {
-    /// Whether the server is used.
-    pub enabled: bool,
-    /// A program that speaks the protocol on its standard input and output. It is started in the config's folder.
-    pub command: Option<String>,
-    /// The program's arguments.
-    pub args: Vec<String>,
-    /// The program's environment variables. Besides these, it gets only basic ones such as `PATH`, `HOME` and `LANG`.
-    /// Values of eight or more characters count as secrets.
-    pub env: BTreeMap<String, Secret>,
-    /// The address of a server that speaks the protocol over HTTP.
-    pub url: Option<WebUrl>,
-    /// Headers that are sent to the address with every request.
-    pub headers: BTreeMap<String, Secret>,
-    /// The channels in which answers may use the server's tools, by `"#name"` or by id. If omitted: all public
-    /// channels. What is said in a private channel may reach the server only if that channel is listed here, and what
-    /// is said in direct messages only if their channel is listed by its id.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub channels: Option<Vec<ChannelKey>>,
-    /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
-    pub tools: Option<Vec<String>>,
-    /// Whether calls of tools that the server does not mark as read-only need consent, from the channel's keeper
-    /// (`keeper`) or on the console.
-    pub consent: ConsentRule,
-    /// The tools that may change something without consent for each call, by the server's names for them.
-    pub without_consent: Vec<String>,
-    /// The timeout of a call.
-    pub timeout_seconds: BoundedInteger<1, 600>,
-    /// The longest answer of a tool, in characters; the rest is cut off.
-    pub max_output_chars: BoundedInteger<1, 1_000_000>,
+section! {
+    /// A server: a program that Aizuchi starts, or an address.
+    pub struct McpServerConfig {
+        /// Whether the server is used.
+        pub enabled: bool = true,
+        /// A program that speaks the protocol on its standard input and output. It is started in the config's folder.
+        pub command: Option<String>,
+        /// The program's arguments.
+        pub args: Vec<String>,
+        /// The program's environment variables. Besides these, it gets only basic ones such as `PATH`, `HOME` and `LANG`.
+        /// Values of eight or more characters count as secrets.
+        pub env: BTreeMap<String, Secret>,
+        /// The address of a server that speaks the protocol over HTTP.
+        pub url: Option<WebUrl>,
+        /// Headers that are sent to the address with every request.
+        pub headers: BTreeMap<String, Secret>,
+        /// The channels in which answers may use the server's tools, by `"#name"` or by id. If omitted: all public
+        /// channels. What is said in a private channel may reach the server only if that channel is listed here, and what
+        /// is said in direct messages only if their channel is listed by its id.
+        #[schemars(with = "Option<Vec<String>>")]
+        pub channels: Option<Vec<ChannelKey>>,
+        /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
+        pub tools: Option<Vec<String>>,
+        /// Whether calls of tools that the server does not mark as read-only need consent, from the channel's keeper
+        /// (`keeper`) or on the console.
+        pub consent: ConsentRule,
+        /// The tools that may change something without consent for each call, by the server's names for them.
+        pub without_consent: Vec<String>,
+        /// The timeout of a call.
+        pub timeout_seconds: BoundedInteger<1, 600> = BoundedInteger(20),
+        /// The longest answer of a tool, in characters; the rest is cut off.
+        pub max_output_chars: BoundedInteger<1, 1_000_000> = BoundedInteger(20_000),
+    }
 }
 
 /// Which calls need consent.
@@ -94,7 +94,7 @@ impl McpConfig {
 
     /// How long a call waits to be allowed.
     pub fn consent_lifetime(&self) -> SignedDuration {
-        SignedDuration::from_mins(i64::try_from(self.consent_minutes.0).unwrap_or(i64::MAX))
+        self.consent_minutes.minutes()
     }
 
     /// Every value that may be a key: headers, with and without their scheme, environment variables, and the values in
@@ -120,12 +120,6 @@ impl McpConfig {
             let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
             headers.chain(without_scheme).chain(variables).chain(values)
         })
-    }
-}
-
-impl Default for McpConfig {
-    fn default() -> Self {
-        Self { consent_minutes: BoundedInteger(60), servers: BTreeMap::new() }
     }
 }
 
@@ -180,7 +174,7 @@ impl McpServerConfig {
 
     /// The timeout of a call.
     pub fn time_limit(&self) -> SignedDuration {
-        SignedDuration::from_secs(i64::try_from(self.timeout_seconds.0).unwrap_or(i64::MAX))
+        self.timeout_seconds.seconds()
     }
 
     /// Whether a reply in this place may use the server's tools.
@@ -193,25 +187,6 @@ impl McpServerConfig {
                 key.0 == place.channel.as_str() || is_named
             }),
             None => place.visibility == Visibility::Public,
-        }
-    }
-}
-
-impl Default for McpServerConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            command: None,
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            url: None,
-            headers: BTreeMap::new(),
-            channels: None,
-            tools: None,
-            consent: ConsentRule::default(),
-            without_consent: Vec::new(),
-            timeout_seconds: BoundedInteger(20),
-            max_output_chars: BoundedInteger(20_000),
         }
     }
 }

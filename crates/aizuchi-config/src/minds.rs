@@ -131,10 +131,9 @@ impl ResolvedModel {
 
 impl ResolvedMind {
     fn with_keys_of(&self, newer: &Self) -> Self {
-        let fallback = self.fallback.as_ref().map(|fallback| match &newer.fallback {
-            Some(newer) => fallback.with_key_of(newer),
-            None => fallback.clone(),
-        });
+        let fallback = self.fallback.as_ref();
+        let fallback = fallback
+            .map(|fallback| fallback.with_key_of(newer.fallback.as_ref().unwrap_or(fallback)));
         Self { model: self.model.with_key_of(&newer.model), fallback, ..self.clone() }
     }
 }
@@ -142,32 +141,26 @@ impl ResolvedMind {
 impl ResolvedMinds {
     /// Takes over the keys and headers that a newer config has for these models.
     pub fn with_keys_of(&self, newer: &Self) -> Self {
-        let renewed = |mind: &Option<ResolvedMind>, newer: &Option<ResolvedMind>| {
-            mind.as_ref().map(|mind| match newer {
-                Some(newer) => mind.with_keys_of(newer),
-                None => mind.clone(),
-            })
+        let renewed = |mind: &ResolvedMind, newer: Option<&ResolvedMind>| {
+            mind.with_keys_of(newer.unwrap_or(mind))
         };
         Self {
             response: self.response.with_keys_of(&newer.response),
             judgment: self.judgment.with_keys_of(&newer.judgment),
             memory: self.memory.with_keys_of(&newer.memory),
             state: self.state.with_keys_of(&newer.state),
-            vision: renewed(&self.vision, &newer.vision),
+            vision: self.vision.as_ref().map(|mind| renewed(mind, newer.vision.as_ref())),
             named: {
-                let renewed = self.named.iter().map(|(name, mind)| {
-                    let newer = newer.named.get(name);
-                    (name.clone(), newer.map_or(mind.clone(), |newer| mind.with_keys_of(newer)))
-                });
-                renewed.collect()
+                let named = self.named.iter();
+                named
+                    .map(|(name, mind)| (name.clone(), renewed(mind, newer.named.get(name))))
+                    .collect()
             },
-            transcription: renewed(&self.transcription, &newer.transcription),
+            transcription: {
+                let mind = self.transcription.as_ref();
+                mind.map(|mind| renewed(mind, newer.transcription.as_ref()))
+            },
         }
-    }
-
-    /// The built-in mind for all agents.
-    pub fn builtin() -> Self {
-        Self::default()
     }
 
     /// Resolves the minds of a config. If the config names no model, that of the variable [`MODEL_VARIABLE`] is used.
@@ -179,7 +172,7 @@ impl ResolvedMinds {
         selection: ModelSelection<'_>,
     ) -> Result<Self, ConfigProblem> {
         let (all, api_base) = match selection {
-            ModelSelection::NoModel => return Ok(Self::builtin()),
+            ModelSelection::NoModel => return Ok(Self::default()),
             ModelSelection::Configured => (None, None),
             ModelSelection::Override(model) => (Some(model), None),
             ModelSelection::Found { model, api_base } => (Some(model), api_base),
@@ -199,7 +192,7 @@ impl ResolvedMinds {
         let agents = &config.agents;
         let resolver = MindResolver { config, tree, environment };
         if *agents == AgentsConfig::default() && all.is_none() {
-            return Ok(Self { named: resolver.named()?, ..Self::builtin() });
+            return Ok(Self { named: resolver.named()?, ..Self::default() });
         }
         let transcription = match selection {
             // If one model is selected for everything, no other model may be called.
@@ -212,40 +205,39 @@ impl ResolvedMinds {
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
         let vision = agents.vision.as_ref().map(|own| inherit_settings(Some(own), &response));
-        // The built-in mind cannot see pictures.
-        let sees = |mind: &ResolvedMind| mind.model.id != ModelId::Builtin;
-        if let Some(model) = all {
-            let state = inherit_settings(agents.state.as_ref(), &judgment);
-            let mind = |agent: &AgentConfig, name: &str| {
-                let agent = resolver.with_model(agent, model, api_base);
-                resolver.resolve_mind(&agent, &["agents", name], ModelSource::Flag)
-            };
-            return Ok(Self {
-                response: mind(&response, "response")?,
-                judgment: mind(&judgment, "judgment")?,
-                memory: mind(&memory, "memory")?,
-                state: mind(&state, "state")?,
-                vision: vision.map(|agent| mind(&agent, "vision")).transpose()?.filter(sees),
-                named: BTreeMap::new(),
-                transcription,
-            });
-        }
-        let (state, state_source) = resolver.state_agent(&judgment, source)?;
+        let (state, state_source) = match all {
+            Some(_) => (inherit_settings(agents.state.as_ref(), &judgment), source),
+            None => resolver.state_agent(&judgment, source)?,
+        };
         let vision_source = match agents.vision.as_ref().and_then(|own| own.model_id.as_ref()) {
             Some(_) => ModelSource::Config,
             None => source,
         };
-        let vision =
-            vision.map(|agent| resolver.resolve_mind(&agent, &["agents", "vision"], vision_source));
+        let mind = |agent: &AgentConfig, name: &str, source: ModelSource| match all {
+            Some(model) => {
+                let agent = resolver.with_model(agent, model, api_base);
+                resolver.resolve_mind(&agent, &["agents", name], ModelSource::Flag)
+            }
+            None => resolver.resolve_mind(agent, &["agents", name], source),
+        };
+        // What is wrong with the model of the responses is said before what is wrong with one that inherits from it.
+        let vision = vision.map(|agent| mind(&agent, "vision", vision_source));
         Ok(Self {
-            response: resolver.resolve_mind(&response, &["agents", "response"], source)?,
-            judgment: resolver.resolve_mind(&judgment, &["agents", "judgment"], source)?,
-            memory: resolver.resolve_mind(&memory, &["agents", "memory"], source)?,
-            state: resolver.resolve_mind(&state, &["agents", "state"], state_source)?,
-            vision: vision.transpose()?.filter(sees),
-            named: resolver.named()?,
+            response: mind(&response, "response", source)?,
+            judgment: mind(&judgment, "judgment", source)?,
+            memory: mind(&memory, "memory", source)?,
+            state: mind(&state, "state", state_source)?,
+            // The built-in mind cannot see pictures.
+            vision: vision.transpose()?.filter(|mind| mind.model.id != ModelId::Builtin),
+            named: if all.is_some() { BTreeMap::new() } else { resolver.named()? },
             transcription,
         })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &ResolvedMind> {
+        let minds = [&self.response, &self.judgment, &self.memory, &self.state].into_iter();
+        minds.chain(&self.vision).chain(&self.transcription).chain(self.named.values())
     }
 }
 

@@ -14,32 +14,32 @@ use crate::values::{BoundedInteger, Money};
 /// The currency of list prices.
 const LIST_CURRENCY: &str = "USD";
 
-/// Settings for all models.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelsConfig {
-    /// The timeout for connecting to a model.
-    pub connect_timeout_seconds: BoundedInteger<1, 600>,
-    /// The timeout of one call to a model.
-    pub timeout_seconds: BoundedInteger<1, 600>,
-    /// How many times a call is attempted, including the first.
-    pub attempts: BoundedInteger<1, 11>,
-    /// The currency of all prices, as three letters.
-    pub currency: Currency,
-    /// Prices per million tokens, by model, from which the ledger's costs are calculated. If omitted: the list prices
-    /// of common models, if `currency` is USD.
-    #[schemars(with = "BTreeMap<String, PriceConfig>")]
-    pub prices: BTreeMap<ModelId, PriceConfig>,
-    /// Prices per minute of audio, by model, for `agents.transcription` models that are billed by time. If omitted: the
-    /// list price of `openai/whisper-1`, if `currency` is USD.
-    #[schemars(with = "BTreeMap<String, Money>")]
-    pub minute_prices: BTreeMap<ModelId, Money>,
-    /// Models that individual channels and workspaces can use, by a name of your choice.
-    pub named: BTreeMap<String, NamedModelConfig>,
-    /// The model for a workspace, by the id of the workspace as the console shows it, or for all workspaces of `slack`
-    /// or `discord`: a name in `named`, or a section with a name for `response`, `judgment`, `memory` or `state`. A
-    /// channel's own `model` takes precedence.
-    pub workspaces: BTreeMap<String, OwnModels>,
+section! {
+    /// Settings for all models.
+    pub struct ModelsConfig {
+        /// The timeout for connecting to a model.
+        pub connect_timeout_seconds: BoundedInteger<1, 600> = BoundedInteger(10),
+        /// The timeout of one call to a model.
+        pub timeout_seconds: BoundedInteger<1, 600> = BoundedInteger(60),
+        /// How many times a call is attempted, including the first.
+        pub attempts: BoundedInteger<1, 11> = BoundedInteger(3),
+        /// The currency of all prices, as three letters.
+        pub currency: Currency = Currency(LIST_CURRENCY.to_owned()),
+        /// Prices per million tokens, by model, from which the ledger's costs are calculated. If omitted: the list prices
+        /// of common models, if `currency` is USD.
+        #[schemars(with = "BTreeMap<String, PriceConfig>")]
+        pub prices: BTreeMap<ModelId, PriceConfig>,
+        /// Prices per minute of audio, by model, for `agents.transcription` models that are billed by time. If omitted: the
+        /// list price of `openai/whisper-1`, if `currency` is USD.
+        #[schemars(with = "BTreeMap<String, Money>")]
+        pub minute_prices: BTreeMap<ModelId, Money>,
+        /// Models that individual channels and workspaces can use, by a name of your choice.
+        pub named: BTreeMap<String, NamedModelConfig>,
+        /// The model for a workspace, by the id of the workspace as the console shows it, or for all workspaces of `slack`
+        /// or `discord`: a name in `named`, or a section with a name for `response`, `judgment`, `memory` or `state`. A
+        /// channel's own `model` takes precedence.
+        pub workspaces: BTreeMap<String, OwnModels>,
+    }
 }
 
 /// A model that individual channels and workspaces can use.
@@ -107,20 +107,5 @@ impl ModelsConfig {
             |(id, price): (&ModelId, &Money)| (id.to_string(), ModelPrice::for_minute(price.0));
         let by_minute = self.minute_prices.iter().map(minute_price);
         Prices(self.prices.iter().map(price).chain(by_minute).collect())
-    }
-}
-
-impl Default for ModelsConfig {
-    fn default() -> Self {
-        Self {
-            connect_timeout_seconds: BoundedInteger(10),
-            timeout_seconds: BoundedInteger(60),
-            attempts: BoundedInteger(3),
-            currency: Currency(LIST_CURRENCY.to_owned()),
-            prices: BTreeMap::new(),
-            named: BTreeMap::new(),
-            workspaces: BTreeMap::new(),
-            minute_prices: BTreeMap::new(),
-        }
     }
 }

@@ -262,10 +262,7 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
 fn take_former_gate(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
     let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
     let Some(ConfigValue::List(gates)) = gates.map(|entry| &mut entry.node.value) else { return };
-    let is_former = |gate: &mut ConfigNode| match &gate.value {
-        ConfigValue::Text(text) => text.text == "spoke_last",
-        ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_) => false,
-    };
+    let is_former = |gate: &mut ConfigNode| matches!(&gate.value, ConfigValue::Text(text) if text.text == "spoke_last");
     for gate in gates.extract_if(.., is_former) {
         let sentence = "response.gates holds \"spoke_last\", which is no longer a gate; remove it";
         problems.push(ConfigProblem::for_file(Some(gate.location), sentence));
@@ -321,22 +318,14 @@ fn check_param_spelling(agent: &ConfigNode, path: &str, problems: &mut Vec<Confi
 
 impl Notice {
     fn is_about(&self, node: &ConfigNode) -> bool {
-        match &node.value {
-            ConfigValue::Text(text) => {
-                self.values.is_empty() || self.values.iter().any(|value| text.text.contains(value))
-            }
-            ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_) => {
-                self.values.is_empty()
-            }
-        }
+        let holds = |value: &&str| matches!(&node.value, ConfigValue::Text(text) if text.text.contains(value));
+        self.values.is_empty() || self.values.iter().any(holds)
     }
 }
 
 fn agents(tree: &mut ConfigNode) -> &mut [ConfigEntry] {
-    match tree.find_mut("agents") {
-        Some(ConfigEntry {
-            node: ConfigNode { value: ConfigValue::Section(agents), .. }, ..
-        }) => agents,
+    match tree.find_mut("agents").map(|agents| &mut agents.node.value) {
+        Some(ConfigValue::Section(agents)) => agents,
         _ => &mut [],
     }
 }

@@ -181,14 +181,9 @@ impl Config {
         let discord = self.discord.as_ref();
         Self {
             http: self.http.with_tokens_of(&newer.http),
-            slack: slack.map(|slack| match &newer.slack {
-                Some(newer) => slack.with_secrets_of(newer),
-                None => slack.clone(),
-            }),
-            discord: discord.map(|discord| match &newer.discord {
-                Some(newer) => discord.with_secrets_of(newer),
-                None => discord.clone(),
-            }),
+            slack: slack.map(|slack| slack.with_secrets_of(newer.slack.as_ref().unwrap_or(slack))),
+            discord: discord
+                .map(|discord| discord.with_secrets_of(newer.discord.as_ref().unwrap_or(discord))),
             prompts_dir: newer.prompts_dir.clone(),
             logging: LoggingConfig { format: self.logging.format, ..newer.logging.clone() },
             response: self.response.reloaded_from(&newer.response),

@@ -16,92 +16,92 @@ use crate::values::{
 };
 use crate::weekly_note::WeeklyNoteSetting;
 
-/// When Aizuchi speaks.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ResponseConfig {
-    /// The mode of channels that do not set their own. If omitted: `companion`, or `mention_only` while the built-in
-    /// rules judge in a workspace of Slack or Discord.
-    #[schemars(with = "Option<schema::ModeSchema>")]
-    pub mode: Option<Mode>,
-    /// How the wait before a judgment is determined.
-    #[schemars(with = "schema::WaitSchema")]
-    pub wait: WaitStrategy,
-    /// An adaptive wait is no shorter than this, and no longer than `min_wait_seconds`.
-    pub min_wait_floor_seconds: Seconds,
-    /// How long a conversation must rest before it is judged. If omitted: 300 (12 in the local room), or
-    /// `max_wait_seconds` if that is less.
-    pub min_wait_seconds: Option<Seconds>,
-    /// A fixed wait is lengthened or shortened at random, by up to this share of it.
-    pub jitter_ratio: Ratio,
-    /// The longest that new messages wait to be judged, even while people keep talking.
-    pub max_wait_seconds: Seconds,
-    /// When Aizuchi posts unasked, if the judge names no moment. If omitted: `human` if `wait` is `adaptive`; `plain`
-    /// if `wait` is `fixed`, and in the local room.
-    pub timing: Option<TimingSetting>,
-    /// The longest delay before a post, whether the judge asks for it or `timing: human` causes it.
-    pub max_delay_seconds: Seconds,
-    /// With `mode: propose`, how long a proposal waits for approval.
-    pub proposal_seconds: Seconds,
-    /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
-    /// unasked in a public channel that has no keeper of its own. If omitted: proposals wait on the console only.
-    pub keeper: Option<ConfiguredUserId>,
-    /// When keepers get a direct message about the past week of their channels, such as `monday 09:00`: what Aizuchi
-    /// took up, what it left and a person answered, what nobody answered, and what it cost. `off`: never.
-    pub weekly_note: WeeklyNoteSetting,
-    /// A mention that Aizuchi missed while it was away is answered only if it is younger than this.
-    pub max_message_age_seconds: Seconds,
-    /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
-    /// list, the judge is asked whenever a conversation rests.
-    pub gates: Vec<JudgeGate>,
-    /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
-    /// about those. If omitted: the judge is always asked.
-    pub learned_gate: Option<LearnedGateConfig>,
-    /// The ids of other bots that speak unasked in the same channels, such as another Aizuchi. Only one of them or
-    /// Aizuchi itself speaks about a message. All of them need the same list, which may include Aizuchi. If omitted:
-    /// none.
-    pub companions: Option<Vec<ConfiguredUserId>>,
-    /// How much longer each companion waits than the one before it, in the order that applies to the message.
-    pub companion_window_seconds: Seconds,
-    /// If the judge is less sure than this, Aizuchi stays silent.
-    pub min_confidence: Ratio,
-    /// At most this share of Aizuchi's unasked posts in a channel may be unwelcome, judged by what people did next.
-    /// Where necessary, Aizuchi demands more confidence than `min_confidence`. If omitted: whether posts are welcome
-    /// has no effect.
-    pub tolerance: Option<Ratio>,
-    /// The most that trying out one order given in the chat may cost, in the currency of `models.currency`. The trial
-    /// tells what the order would have changed there in the last week, and the order is a draft until somebody keeps
-    /// it. With 0, an order takes effect at once, and no model that costs anything is asked about it. If omitted: only
-    /// an order that somebody asks to try (`try in this channel: …`) may cost something, at most 0.05, and every order
-    /// is tried if the model that judges and all of `models.named` have the price 0. If Aizuchi stops before the trial
-    /// is answered, it may spend the same amount again after a restart.
-    pub order_trial_cost: Option<Money>,
-    /// Whether Aizuchi says, once in each channel that it joins, what it hears and stores, and how to silence it.
-    pub announce: bool,
-    /// How long Aizuchi waits after an unasked post before the next one in the same channel.
-    pub cooldown_seconds: Seconds,
-    /// Aizuchi posts nothing unasked while more than this share of the recent messages is its own.
-    pub max_share: Ratio,
-    /// The emoji that Aizuchi may react with when it posts nothing. With an empty list, it does not react.
-    pub reactions: Vec<EmojiName>,
-    /// Hosts whose pages Aizuchi may always link to, such as `docs.example.com`. It links to other pages only if their
-    /// address appears in the conversation or in what a tool found.
-    pub link_hosts: Vec<HostName>,
-    /// The hours in which Aizuchi posts nothing unasked, such as `22:00-07:00`.
-    pub quiet_hours: Option<QuietHoursSetting>,
-    /// The minimum number of a channel's newest messages in a prompt. A prompt contains up to half as many more, so
-    /// that its first message does not change each time and the provider's cache can reuse the previous prompt.
-    pub channel_messages_limit: BoundedInteger<1, 1000>,
-    /// How many of these messages are dropped at a time: a prompt contains `channel_messages_limit` messages, and up to
-    /// one fewer than this number on top. A larger number makes prompts longer and lets the cache reuse more. If
-    /// omitted: half of `channel_messages_limit`, plus one.
-    pub channel_messages_step: Option<BoundedInteger<1, 1000>>,
-    /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
-    pub active_channel_days: BoundedInteger<0, 3650>,
-    /// A thread's memory is in prompts if someone wrote in it within this many days.
-    pub thread_memory_days: BoundedInteger<0, 3650>,
-    /// How often the list of a workspace's channels is read again.
-    pub channel_sync_interval_seconds: IntervalSeconds,
+section! {
+    /// When Aizuchi speaks.
+    pub struct ResponseConfig {
+        /// The mode of channels that do not set their own. If omitted: `companion`, or `mention_only` while the built-in
+        /// rules judge in a workspace of Slack or Discord.
+        #[schemars(with = "Option<schema::ModeSchema>")]
+        pub mode: Option<Mode>,
+        /// How the wait before a judgment is determined.
+        #[schemars(with = "schema::WaitSchema")]
+        pub wait: WaitStrategy = WaitSettings::default().wait,
+        /// An adaptive wait is no shorter than this, and no longer than `min_wait_seconds`.
+        pub min_wait_floor_seconds: Seconds = Seconds(WaitSettings::default().min_wait_floor_seconds),
+        /// How long a conversation must rest before it is judged. If omitted: 300 (12 in the local room), or
+        /// `max_wait_seconds` if that is less.
+        pub min_wait_seconds: Option<Seconds>,
+        /// A fixed wait is lengthened or shortened at random, by up to this share of it.
+        pub jitter_ratio: Ratio = Ratio(WaitSettings::default().jitter_ratio),
+        /// The longest that new messages wait to be judged, even while people keep talking.
+        pub max_wait_seconds: Seconds = Seconds(WaitSettings::default().max_wait_seconds),
+        /// When Aizuchi posts unasked, if the judge names no moment. If omitted: `human` if `wait` is `adaptive`; `plain`
+        /// if `wait` is `fixed`, and in the local room.
+        pub timing: Option<TimingSetting>,
+        /// The longest delay before a post, whether the judge asks for it or `timing: human` causes it.
+        pub max_delay_seconds: Seconds = Seconds(agent::AgentSettings::default().max_delay_seconds),
+        /// With `mode: propose`, how long a proposal waits for approval.
+        pub proposal_seconds: Seconds = Seconds(3600.0),
+        /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
+        /// unasked in a public channel that has no keeper of its own. If omitted: proposals wait on the console only.
+        pub keeper: Option<ConfiguredUserId>,
+        /// When keepers get a direct message about the past week of their channels, such as `monday 09:00`: what Aizuchi
+        /// took up, what it left and a person answered, what nobody answered, and what it cost. `off`: never.
+        pub weekly_note: WeeklyNoteSetting = WeeklyNoteSetting(None),
+        /// A mention that Aizuchi missed while it was away is answered only if it is younger than this.
+        pub max_message_age_seconds: Seconds = Seconds(WaitSettings::default().max_message_age_seconds),
+        /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
+        /// list, the judge is asked whenever a conversation rests.
+        pub gates: Vec<JudgeGate> = JudgeGate::ALL.to_vec(),
+        /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
+        /// about those. If omitted: the judge is always asked.
+        pub learned_gate: Option<LearnedGateConfig>,
+        /// The ids of other bots that speak unasked in the same channels, such as another Aizuchi. Only one of them or
+        /// Aizuchi itself speaks about a message. All of them need the same list, which may include Aizuchi. If omitted:
+        /// none.
+        pub companions: Option<Vec<ConfiguredUserId>>,
+        /// How much longer each companion waits than the one before it, in the order that applies to the message.
+        pub companion_window_seconds: Seconds = Seconds(ChannelRules::default().companion_window.as_secs_f64()),
+        /// If the judge is less sure than this, Aizuchi stays silent.
+        pub min_confidence: Ratio = Ratio(ChannelRules::default().min_confidence),
+        /// At most this share of Aizuchi's unasked posts in a channel may be unwelcome, judged by what people did next.
+        /// Where necessary, Aizuchi demands more confidence than `min_confidence`. If omitted: whether posts are welcome
+        /// has no effect.
+        pub tolerance: Option<Ratio>,
+        /// The most that trying out one order given in the chat may cost, in the currency of `models.currency`. The trial
+        /// tells what the order would have changed there in the last week, and the order is a draft until somebody keeps
+        /// it. With 0, an order takes effect at once, and no model that costs anything is asked about it. If omitted: only
+        /// an order that somebody asks to try (`try in this channel: …`) may cost something, at most 0.05, and every order
+        /// is tried if the model that judges and all of `models.named` have the price 0. If Aizuchi stops before the trial
+        /// is answered, it may spend the same amount again after a restart.
+        pub order_trial_cost: Option<Money>,
+        /// Whether Aizuchi says, once in each channel that it joins, what it hears and stores, and how to silence it.
+        pub announce: bool = true,
+        /// How long Aizuchi waits after an unasked post before the next one in the same channel.
+        pub cooldown_seconds: Seconds = Seconds(ChannelRules::default().cooldown.as_secs_f64()),
+        /// Aizuchi posts nothing unasked while more than this share of the recent messages is its own.
+        pub max_share: Ratio = Ratio(ChannelRules::default().max_share),
+        /// The emoji that Aizuchi may react with when it posts nothing. With an empty list, it does not react.
+        pub reactions: Vec<EmojiName> = ChannelRules::default().reactions.into_iter().map(EmojiName).collect(),
+        /// Hosts whose pages Aizuchi may always link to, such as `docs.example.com`. It links to other pages only if their
+        /// address appears in the conversation or in what a tool found.
+        pub link_hosts: Vec<HostName>,
+        /// The hours in which Aizuchi posts nothing unasked, such as `22:00-07:00`.
+        pub quiet_hours: Option<QuietHoursSetting>,
+        /// The minimum number of a channel's newest messages in a prompt. A prompt contains up to half as many more, so
+        /// that its first message does not change each time and the provider's cache can reuse the previous prompt.
+        pub channel_messages_limit: BoundedInteger<1, 1000> = BoundedInteger(50),
+        /// How many of these messages are dropped at a time: a prompt contains `channel_messages_limit` messages, and up to
+        /// one fewer than this number on top. A larger number makes prompts longer and lets the cache reuse more. If
+        /// omitted: half of `channel_messages_limit`, plus one.
+        pub channel_messages_step: Option<BoundedInteger<1, 1000>>,
+        /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
+        pub active_channel_days: BoundedInteger<0, 3650> = BoundedInteger(7),
+        /// A thread's memory is in prompts if someone wrote in it within this many days.
+        pub thread_memory_days: BoundedInteger<0, 3650> = BoundedInteger(7),
+        /// How often the list of a workspace's channels is read again.
+        pub channel_sync_interval_seconds: IntervalSeconds = IntervalSeconds(3600.0),
+    }
 }
 
 /// What a learned gate may cost.
@@ -121,32 +121,19 @@ pub struct DecisionConfig {
     pub state: StateCall,
 }
 
-/// A gate that a setting may name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum JudgeGate {
-    /// Everything new was said to someone else.
-    Directed,
-    /// Nothing is new since the last judgment.
-    Unchanged,
-    /// Surely nothing new calls for a word.
-    NothingOpen,
-    /// It has spoken unasked not long ago.
-    Cooldown,
-    /// It has said much of what was said lately.
-    Share,
-}
-
-impl JudgeGate {
-    pub fn gate(self) -> Gate {
-        match self {
-            JudgeGate::Directed => Gate::Directed,
-            JudgeGate::Unchanged => Gate::Unchanged,
-            JudgeGate::NothingOpen => Gate::NothingOpen,
-            JudgeGate::Cooldown => Gate::Cooldown,
-            JudgeGate::Share => Gate::Share,
-        }
+choices! {
+    /// A gate that a setting may name.
+    JudgeGate for Gate {
+        /// Everything new was said to someone else.
+        Directed = Directed,
+        /// Nothing is new since the last judgment.
+        Unchanged = Unchanged,
+        /// Surely nothing new calls for a word.
+        NothingOpen = NothingOpen,
+        /// It has spoken unasked not long ago.
+        Cooldown = Cooldown,
+        /// It has said much of what was said lately.
+        Share = Share,
     }
 }
 
@@ -211,46 +198,6 @@ impl ResponseConfig {
             companion_window: duration_from_seconds(self.companion_window_seconds.0),
             weekly_note: self.weekly_note.0,
             ..ChannelRules::default()
-        }
-    }
-}
-
-impl Default for ResponseConfig {
-    fn default() -> Self {
-        use JudgeGate::{Cooldown, Directed, NothingOpen, Share, Unchanged};
-        let wait_settings = WaitSettings::default();
-        let rules = ChannelRules::default();
-        Self {
-            mode: None,
-            wait: wait_settings.wait,
-            min_wait_floor_seconds: Seconds(wait_settings.min_wait_floor_seconds),
-            min_wait_seconds: None,
-            jitter_ratio: Ratio(wait_settings.jitter_ratio),
-            max_wait_seconds: Seconds(wait_settings.max_wait_seconds),
-            timing: None,
-            max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
-            proposal_seconds: Seconds(3600.0),
-            keeper: None,
-            weekly_note: WeeklyNoteSetting(None),
-            max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
-            gates: vec![Directed, Unchanged, NothingOpen, Cooldown, Share],
-            learned_gate: None,
-            companions: None,
-            companion_window_seconds: Seconds(rules.companion_window.as_secs_f64()),
-            min_confidence: Ratio(rules.min_confidence),
-            tolerance: None,
-            order_trial_cost: None,
-            announce: true,
-            cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
-            max_share: Ratio(rules.max_share),
-            reactions: rules.reactions.into_iter().map(EmojiName).collect(),
-            link_hosts: Vec::new(),
-            quiet_hours: None,
-            channel_messages_limit: BoundedInteger(50),
-            channel_messages_step: None,
-            active_channel_days: BoundedInteger(7),
-            thread_memory_days: BoundedInteger(7),
-            channel_sync_interval_seconds: IntervalSeconds(3600.0),
         }
     }
 }

@@ -30,9 +30,14 @@ impl Secret {
         Self(SecretString::from(text.trim()))
     }
 
-    /// The plain secret, for the request that sends it.
+    /// The plain secret.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
+    }
+
+    /// The secret for the program that sends it.
+    pub fn to_request(&self) -> SecretString {
+        self.0.clone()
     }
 }
 

@@ -19,16 +19,16 @@ pub struct StorageConfig {
     pub backup: Option<BackupConfig>,
 }
 
-/// Scheduled backups while Aizuchi runs.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BackupConfig {
-    /// The folder for the backups, relative to the config's folder.
-    pub folder: FolderPath,
-    /// Hours between backups.
-    pub every_hours: BoundedInteger<1, 8760>,
-    /// How many backups are kept; the oldest is deleted first.
-    pub keep: BoundedInteger<1, 10_000>,
+section! {
+    /// Scheduled backups while Aizuchi runs.
+    pub struct BackupConfig {
+        /// The folder for the backups, relative to the config's folder.
+        pub folder: FolderPath = FolderPath(PathBuf::from("backups")),
+        /// Hours between backups.
+        pub every_hours: BoundedInteger<1, 8760> = BoundedInteger(24),
+        /// How many backups are kept; the oldest is deleted first.
+        pub keep: BoundedInteger<1, 10_000> = BoundedInteger(7),
+    }
 }
 
 text_settings! {
@@ -39,45 +39,35 @@ text_settings! {
         "it must be a file, like data/aizuchi.db";
 }
 
-impl Default for BackupConfig {
-    fn default() -> Self {
-        Self {
-            folder: FolderPath(PathBuf::from("backups")),
-            every_hours: BoundedInteger(24),
-            keep: BoundedInteger(7),
-        }
+section! {
+    /// What Aizuchi remembers.
+    pub struct MemoryConfig {
+        /// The database file, relative to the config's folder, if `storage.url` is not set.
+        pub database_path: Option<DatabasePath>,
+        /// How long after a message it becomes part of a memory.
+        pub long_term_update_interval_seconds: Seconds = Seconds(3600.0),
+        /// How many versions of each memory are kept.
+        pub keep_versions: BoundedInteger<1, 1000> = BoundedInteger(10),
+        /// How far back the short-term memory looks.
+        pub short_term_window_hours: BoundedInteger<1, 8760> = BoundedInteger(24),
+        /// The longest long-term memory, in tokens.
+        pub long_term_summary_max_tokens: BoundedInteger<1, 100_000> = BoundedInteger(500),
+        /// The longest short-term memory, in tokens.
+        pub short_term_summary_max_tokens: BoundedInteger<1, 100_000> = BoundedInteger(300),
     }
 }
 
-/// What Aizuchi remembers.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct MemoryConfig {
-    /// The database file, relative to the config's folder, if `storage.url` is not set.
-    pub database_path: Option<DatabasePath>,
-    /// How long after a message it becomes part of a memory.
-    pub long_term_update_interval_seconds: Seconds,
-    /// How many versions of each memory are kept.
-    pub keep_versions: BoundedInteger<1, 1000>,
-    /// How far back the short-term memory looks.
-    pub short_term_window_hours: BoundedInteger<1, 8760>,
-    /// The longest long-term memory, in tokens.
-    pub long_term_summary_max_tokens: BoundedInteger<1, 100_000>,
-    /// The longest short-term memory, in tokens.
-    pub short_term_summary_max_tokens: BoundedInteger<1, 100_000>,
-}
-
-/// How long things are kept.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RetentionConfig {
-    /// How many days messages are kept. Older ones are erased with the prompts and reasons made from them, at midnight
-    /// UTC; memories and memos stay. If omitted: messages are kept forever.
-    pub messages_days: Option<BoundedInteger<1, 36_500>>,
-    /// How many days prompts and answers are kept, so that a decision can be explained. 0 keeps none.
-    pub prompts_days: BoundedInteger<0, 3650>,
-    /// How many megabytes of the database prompts and answers may take; the oldest are deleted first. 0 keeps none.
-    pub prompts_mb: BoundedInteger<0, 1_000_000>,
+section! {
+    /// How long things are kept.
+    pub struct RetentionConfig {
+        /// How many days messages are kept. Older ones are erased with the prompts and reasons made from them, at midnight
+        /// UTC; memories and memos stay. If omitted: messages are kept forever.
+        pub messages_days: Option<BoundedInteger<1, 36_500>>,
+        /// How many days prompts and answers are kept, so that a decision can be explained. 0 keeps none.
+        pub prompts_days: BoundedInteger<0, 3650> = BoundedInteger(30),
+        /// How many megabytes of the database prompts and answers may take; the oldest are deleted first. 0 keeps none.
+        pub prompts_mb: BoundedInteger<0, 1_000_000> = BoundedInteger(500),
+    }
 }
 
 /// A database.
@@ -85,29 +75,6 @@ pub struct RetentionConfig {
 #[serde(try_from = "String")]
 #[schemars(inline)]
 pub struct StorageUrl(#[schemars(with = "String")] pub DatabaseLocation);
-
-impl Default for MemoryConfig {
-    fn default() -> Self {
-        Self {
-            database_path: None,
-            long_term_update_interval_seconds: Seconds(3600.0),
-            keep_versions: BoundedInteger(10),
-            short_term_window_hours: BoundedInteger(24),
-            long_term_summary_max_tokens: BoundedInteger(500),
-            short_term_summary_max_tokens: BoundedInteger(300),
-        }
-    }
-}
-
-impl Default for RetentionConfig {
-    fn default() -> Self {
-        Self {
-            messages_days: None,
-            prompts_days: BoundedInteger(30),
-            prompts_mb: BoundedInteger(500),
-        }
-    }
-}
 
 impl RetentionConfig {
     pub fn keeps_prompts(&self) -> bool {

@@ -16,6 +16,7 @@ use crate::Config;
 use crate::chosen::names_model;
 use crate::cold_start::COLD_TIMEOUT_SECONDS;
 use crate::minds::ResolvedMind;
+use crate::values::BoundedInteger;
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
@@ -75,31 +76,26 @@ impl Config {
             interval: self.memory_delay(),
             short_term_max_tokens: tokens(memory.short_term_summary_max_tokens.0),
             long_term_max_tokens: tokens(memory.long_term_summary_max_tokens.0),
-            kept_versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
+            kept_versions: memory.keep_versions.size(),
             max_fold_tokens: defaults.max_fold_tokens.min(self.context.budget().max_tokens / 2),
         }
     }
 
     /// How many messages and memories a prompt holds.
     pub fn limits(&self) -> ContextLimits {
-        let hours =
-            |hours: u64| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX));
+        let response = &self.response;
         ContextLimits {
-            channel_messages: usize::try_from(self.response.channel_messages_limit.0)
-                .unwrap_or(usize::MAX),
-            channel_messages_step: self
-                .response
-                .channel_messages_step
-                .map(|step| usize::try_from(step.0).unwrap_or(usize::MAX)),
-            active_channel_age: hours(24 * self.response.active_channel_days.0),
-            thread_memory_age: hours(24 * self.response.thread_memory_days.0),
-            short_term_age: hours(self.memory.short_term_window_hours.0),
+            channel_messages: response.channel_messages_limit.size(),
+            channel_messages_step: response.channel_messages_step.map(BoundedInteger::size),
+            active_channel_age: response.active_channel_days.days(),
+            thread_memory_age: response.thread_memory_days.days(),
+            short_term_age: self.memory.short_term_window_hours.hours(),
         }
     }
 
     pub fn agent_settings(&self) -> agent::AgentSettings {
         agent::AgentSettings {
-            gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
+            gates: self.response.gates.iter().map(|gate| gate.rule()).collect(),
             rulebook: self.rulebook().into(),
             wait_settings: self.wait_settings(),
             state: self.decision.state,

@@ -5,7 +5,6 @@ use aizuchi_llm::model::ModelId;
 use aizuchi_llm::provider::{self, ProviderSettings};
 use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
-use secrecy::SecretString;
 
 use crate::agents::ModelParamsConfig;
 use crate::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
@@ -18,14 +17,13 @@ impl ResolvedModel {
         else {
             return None;
         };
-        let secret = |secret: &Secret| SecretString::from(secret.expose());
         let headers = endpoint.headers.iter();
         Some(ProviderSettings {
             provider: *provider,
             model_name: name.clone(),
-            api_key: endpoint.key.as_ref().map(secret),
+            api_key: endpoint.key.as_ref().map(Secret::to_request),
             api_base: endpoint.base.clone(),
-            headers: headers.map(|(name, value)| (name.clone(), secret(value))).collect(),
+            headers: headers.map(|(name, value)| (name.clone(), value.to_request())).collect(),
             params: to_provider(&self.params),
             connect_timeout: duration_from_seconds(endpoint.connect_timeout_seconds),
             timeout: duration_from_seconds(endpoint.timeout_seconds),

@@ -31,9 +31,7 @@ impl Config {
 impl ResolvedMinds {
     /// The keys and headers of all models.
     pub fn keys(&self) -> impl Iterator<Item = &Secret> {
-        let minds = [&self.response, &self.judgment, &self.memory, &self.state];
-        let minds = minds.into_iter().chain(&self.vision).chain(&self.transcription);
-        minds.chain(self.named.values()).flat_map(model_secrets)
+        self.all().flat_map(model_secrets)
     }
 }
 

@@ -11,10 +11,9 @@ use aizuchi_agent::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_agent::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_agent::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
 use aizuchi_model::flow::web_call::WebLimits;
-use secrecy::SecretString;
 
 use crate::Config;
-use crate::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
+use crate::tools::{ToolsConfig, WebFetchConfig, WebSearchConfig};
 
 impl Config {
     /// The enabled web tools. PDFs are read by `documents`, up to the maximum size of attached PDFs.
@@ -22,7 +21,7 @@ impl Config {
         &self,
         documents: Option<Arc<dyn DocumentReader>>,
     ) -> anyhow::Result<WebTools> {
-        let max_pdf_bytes = to_size(self.vision.max_pdf_kilobytes.0 * 1_000);
+        let max_pdf_bytes = self.vision.max_pdf_kilobytes.size() * 1_000;
         let pdfs = documents.map(|documents| (documents, max_pdf_bytes));
         let ToolsConfig { web_fetch, web_search, .. } = &self.tools;
         let fetch = web_fetch.as_ref().filter(|fetch| fetch.enabled);
@@ -32,10 +31,11 @@ impl Config {
         Ok(WebTools {
             search: search.map(WebSearchConfig::engine).transpose()?.flatten(),
             reader: fetch.map(|fetch| fetch.reader(pdfs)).transpose()?,
-            max_page_characters: to_size(lengths.0),
-            max_result_characters: match search.map_or(0, |search| search.max_content_length.0) {
+            max_page_characters: lengths.size(),
+            max_result_characters: match search.map_or(0, |search| search.max_content_length.size())
+            {
                 0 => usize::MAX,
-                most => to_size(most),
+                most => most,
             },
             limits: WebLimits {
                 per_answer: self.tools.web_calls_per_answer.most(),
@@ -69,16 +69,16 @@ impl WebSearchConfig {
     fn engine(&self) -> anyhow::Result<Option<Arc<dyn WebSearch>>> {
         let timeout = Duration::from_secs(self.timeout_seconds.0);
         if let Some(instance) = &self.searxng_url {
-            let (instance, max_results) = (instance.as_base(), to_size(self.max_results.0));
+            let (instance, max_results) = (instance.as_base(), self.max_results.size());
             let settings = SearxngSettings { instance, max_results, timeout };
             return Ok(Some(Arc::new(Searxng::new(settings)?)));
         }
         let Some(key) = &self.api_key else { return Ok(None) };
         let api_base = self.api_base.as_ref().map(|base| base.as_base());
         Ok(Some(Arc::new(Tavily::new(TavilySettings {
-            key: SecretString::from(key.expose()),
+            key: key.to_request(),
             api_base: api_base.unwrap_or_else(|| tavily::API_BASE.to_owned()),
-            depth: self.search_depth.to_tavily(),
+            depth: self.search_depth.rule(),
             max_results: self.max_results.0,
             timeout,
         })?)))
@@ -88,7 +88,7 @@ impl WebSearchConfig {
     pub fn describe(&self) -> String {
         let engine = match &self.searxng_url {
             Some(instance) => format!("SearXNG at {}", instance.0),
-            None => format!("Tavily, {}", <&str>::from(self.search_depth.to_tavily())),
+            None => format!("Tavily, {}", <&str>::from(self.search_depth.rule())),
         };
         format!("web_search with {engine}")
     }
@@ -127,19 +127,4 @@ impl WebFetchConfig {
             count => format!("web_fetch {way}, also in networks that are not public ({count})"),
         }
     }
-}
-
-impl SearchDepth {
-    fn to_tavily(self) -> tavily::SearchDepth {
-        match self {
-            SearchDepth::Basic => tavily::SearchDepth::Basic,
-            SearchDepth::Advanced => tavily::SearchDepth::Advanced,
-            SearchDepth::Fast => tavily::SearchDepth::Fast,
-            SearchDepth::UltraFast => tavily::SearchDepth::UltraFast,
-        }
-    }
-}
-
-fn to_size(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -62,10 +62,8 @@ impl ConfigNode {
 
     /// The entry of a key.
     pub fn find_mut(&mut self, key: &str) -> Option<&mut ConfigEntry> {
-        match &mut self.value {
-            ConfigValue::Section(entries) => entries.iter_mut().find(|entry| entry.key == key),
-            ConfigValue::Empty | ConfigValue::Text(_) | ConfigValue::List(_) => None,
-        }
+        let ConfigValue::Section(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key)
     }
 
     /// Removes the entry at a path of keys, if there is one.
@@ -87,10 +85,8 @@ impl ConfigNode {
     }
 
     pub fn entries(&self) -> &[ConfigEntry] {
-        match &self.value {
-            ConfigValue::Section(entries) => entries,
-            ConfigValue::Empty | ConfigValue::Text(_) | ConfigValue::List(_) => &[],
-        }
+        let ConfigValue::Section(entries) = &self.value else { return &[] };
+        entries
     }
 }
 

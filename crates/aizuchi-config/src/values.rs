@@ -4,9 +4,32 @@ use std::path::PathBuf;
 
 use aizuchi_model::chat::UserId;
 use aizuchi_model::rules::{PostTiming, QuietHours};
+use jiff::SignedDuration;
 use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+/// Declares a section of the config: each setting with its type and, unless it is that of the type, its default.
+macro_rules! section {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$of_key:meta])* pub $key:ident: $type:ty $(= $default:expr)?,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$of_key])* pub $key: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: section!(@ $($default)?),)* }
+            }
+        }
+    };
+    (@) => { Default::default() };
+    (@ $default:expr) => { $default };
+}
 
 /// Declares types of settings that are numbers of a range.
 macro_rules! numbers {
@@ -44,6 +67,32 @@ macro_rules! text_settings {
             fn try_from($text: String) -> Result<Self, &'static str> {
                 let value: Option<$inner> = $value;
                 value.map(Self).ok_or($must)
+            }
+        }
+    )*};
+}
+
+/// Declares types of settings that are one of several words, and what each word stands for in the rules.
+macro_rules! choices {
+    ($($(#[$meta:meta])* $name:ident for $rule:ident {
+        $($(#[$of_choice:meta])* $choice:ident = $value:ident,)*
+    })*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[schemars(inline)]
+        pub enum $name {
+            $($(#[$of_choice])* $choice,)*
+        }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$choice),*];
+
+            /// What the setting stands for.
+            pub fn rule(self) -> $rule {
+                match self {
+                    $($name::$choice => $rule::$value,)*
+                }
             }
         }
     )*};
@@ -150,23 +199,13 @@ text_settings! {
     }, "it must be the name of a host, like docs.example.com";
 }
 
-/// When Aizuchi posts unasked, if the judge names no moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TimingSetting {
-    /// As soon as a person would answer who has read along: within about a minute, typing included.
-    Human,
-    /// Immediately.
-    Plain,
-}
-
-impl TimingSetting {
-    pub fn rule(self) -> PostTiming {
-        match self {
-            TimingSetting::Human => PostTiming::HumanLike,
-            TimingSetting::Plain => PostTiming::Immediate,
-        }
+choices! {
+    /// When Aizuchi posts unasked, if the judge names no moment.
+    TimingSetting for PostTiming {
+        /// As soon as a person would answer who has read along: within about a minute, typing included.
+        Human = HumanLike,
+        /// Immediately.
+        Plain = Immediate,
     }
 }
 
@@ -193,6 +232,34 @@ impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for BoundedInteger<LEAST, M
         is_valid
             .then_some(Self(value))
             .ok_or_else(|| format!("it must be a whole number from {LEAST} to {MOST}"))
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> BoundedInteger<LEAST, MOST> {
+    /// The number as a size. The maxima of settings are far below `usize::MAX`.
+    pub fn size(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+
+    /// The number as one that is signed. The maxima of settings are far below `i64::MAX`.
+    fn count(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+
+    pub fn seconds(self) -> SignedDuration {
+        SignedDuration::from_secs(self.count())
+    }
+
+    pub fn minutes(self) -> SignedDuration {
+        SignedDuration::from_mins(self.count())
+    }
+
+    pub fn hours(self) -> SignedDuration {
+        SignedDuration::from_hours(self.count())
+    }
+
+    pub fn days(self) -> SignedDuration {
+        SignedDuration::from_hours(24 * self.count())
     }
 }
 

@@ -190,6 +190,7 @@ impl DiscordPlatform {
             id: parsed.id,
             name: parsed.name,
             visibility: Visibility::Private,
+            topic: Some(parsed.topic),
         };
         let kind = Some(parsed.kind);
         self.hear_channel(CachedChannel {
@@ -299,6 +300,7 @@ impl DiscordPlatform {
             id: guild_channel.id.clone(),
             name: guild_channel.name.clone(),
             visibility: visibility.visibility,
+            topic: visibility.is_visible.then(|| guild_channel.topic.clone()),
         };
         let membership =
             if visibility.is_visible { Membership::Member } else { Membership::NotMember };
@@ -356,6 +358,7 @@ impl DiscordPlatform {
                 id: thread.id.clone(),
                 name: thread.name.clone(),
                 visibility: Visibility::Private,
+                topic: None,
             };
             let membership =
                 if thread.is_archived { Membership::NotMember } else { Membership::Member };
@@ -410,7 +413,7 @@ impl DiscordPlatform {
         }
         let name = name.unwrap_or_else(|| channel.as_str().into());
         let (workspace, id, visibility) = (direct_workspace(), channel.clone(), Visibility::Direct);
-        let channel = Channel { workspace, id, name, visibility };
+        let channel = Channel { workspace, id, name, visibility, topic: None };
         let cached = CachedChannel {
             channel,
             membership: Membership::Member,

@@ -40,13 +40,12 @@ use axum::Router;
 use axum::routing::{any, get, post};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use twilight_model::guild::Permissions;
 
 use crate::discord::rate_limit::RateLimits;
 use crate::discord::state::FakeDiscordState;
-use crate::shared_state::SharedState;
+use crate::fake::Fake;
 use crate::tcp;
 
 #[derive(Clone, Debug)]
@@ -57,18 +56,12 @@ pub struct FakeDiscordSettings {
     pub permissions: Permissions,
     pub clock: Clock,
     pub heartbeat_interval: SignedDuration,
-    /// How long a disconnected session can be resumed.
-    pub session_ttl: SignedDuration,
     /// The minimum interval between two IDENTIFYs with the same rate limit key.
     pub identify_interval: SignedDuration,
     /// The number of rate limit keys.
     pub max_concurrency: u64,
-    /// How many sessions may be started per day.
-    pub max_sessions_per_day: u32,
     /// The minimum number of shards that the gateway accepts.
     pub min_shards: u64,
-    /// How long `enforce_nonce` recognizes a nonce.
-    pub nonce_ttl: SignedDuration,
     pub rate_limits: RateLimits,
 }
 
@@ -90,78 +83,20 @@ impl Default for FakeDiscordSettings {
             permissions: default_permissions(),
             clock: Clock::system(),
             heartbeat_interval: SignedDuration::from_millis(41_250),
-            session_ttl: SignedDuration::from_mins(3),
             identify_interval: SignedDuration::from_secs(5),
             max_concurrency: 1,
-            max_sessions_per_day: 1000,
             min_shards: 1,
-            nonce_ttl: SignedDuration::from_mins(3),
             rate_limits: RateLimits::default(),
         }
     }
 }
 
-/// A fake Discord. Its methods take effect immediately; [`serve`] serves its HTTP API and gateway.
-pub struct FakeDiscord {
-    pub settings: FakeDiscordSettings,
-    state: SharedState<FakeDiscordState>,
-}
+/// A fake Discord. At first its only user is the app; [`FakeDiscord::add_guild`] adds a guild that the app is in.
+/// [`serve`] serves its HTTP API and gateway.
+pub type FakeDiscord = Fake<FakeDiscordState>;
 
-impl FakeDiscord {
-    /// Creates a Discord whose only user is the app. [`Self::add_guild`] adds a guild that the app is in.
-    pub fn new(settings: FakeDiscordSettings) -> Arc<Self> {
-        let state = SharedState::new(FakeDiscordState::new(&settings));
-        Arc::new(Self { settings, state })
-    }
-
-    pub fn read<T>(&self, read: impl FnOnce(&FakeDiscordState) -> T) -> T {
-        self.state.read(read)
-    }
-
-    /// Changes the state and sends the resulting events to the app's sessions.
-    pub fn change<T>(&self, change: impl FnOnce(&mut FakeDiscordState) -> T) -> T {
-        self.state.change(|state| {
-            let result = change(state);
-            state.flush_events();
-            result
-        })
-    }
-
-    /// Returns a counter that increases with every change.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.state.subscribe()
-    }
-
-    /// Runs due timers.
-    async fn run_timers(&self) -> anyhow::Result<()> {
-        let mut changed = self.subscribe();
-        loop {
-            changed.mark_unchanged();
-            let due = self.read(|state| state.timers.next_due_at());
-            if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| api::run_due_timers(state, &self.settings));
-                continue;
-            }
-            let until_due = async {
-                match due {
-                    Some(due) => self.settings.clock.sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = until_due => {}
-                _ = changed.changed() => {}
-            }
-        }
-    }
-}
-
-/// The state shared by the request handlers.
-#[derive(Clone)]
-struct ServerContext {
-    fake: Arc<FakeDiscord>,
-    shutdown: CancellationToken,
-}
+/// What the request handlers share.
+type ServerContext = crate::fake::ServerContext<FakeDiscordState>;
 
 pub async fn serve(
     listener: TcpListener,
@@ -169,7 +104,8 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
     let context = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
-    tcp::serve(listener, router(context), fake.run_timers(), shutdown).await
+    let timers = fake.run_timers(api::run_due_timers);
+    tcp::serve(listener, router(context), timers, shutdown).await
 }
 
 fn router(context: ServerContext) -> Router {

@@ -8,7 +8,6 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
-use serde::Deserialize;
 
 use crate::alteration::Alteration;
 use crate::tcp::ResetHandle;
@@ -44,52 +43,6 @@ pub enum Fault<E> {
 pub enum Hang {
     For(SignedDuration),
     UntilReleased,
-}
-
-/// A fault in the format of the control API. `E` is the platform's own kind of error.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum FaultSpec<E> {
-    Common(CommonFaultSpec),
-    ApiError(E),
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum CommonFaultSpec {
-    ResetBefore,
-    ResetAfter,
-    HangBefore { milliseconds: Option<i64> },
-    HangAfter { milliseconds: Option<i64> },
-    CommitLater { milliseconds: i64, status: Option<u16> },
-    Status { status: u16 },
-    StatusAfter { status: u16 },
-    Garbage,
-}
-
-impl<E, S: Into<E>> From<FaultSpec<S>> for Fault<E> {
-    fn from(spec: FaultSpec<S>) -> Self {
-        let hang = |milliseconds: Option<i64>| {
-            let hang = milliseconds.map(SignedDuration::from_millis).map(Hang::For);
-            hang.unwrap_or(Hang::UntilReleased)
-        };
-        let common = match spec {
-            FaultSpec::Common(common) => common,
-            FaultSpec::ApiError(error) => return Fault::ApiError(error.into()),
-        };
-        match common {
-            CommonFaultSpec::ResetBefore => Fault::ResetBefore,
-            CommonFaultSpec::ResetAfter => Fault::ResetAfter,
-            CommonFaultSpec::HangBefore { milliseconds } => Fault::HangBefore(hang(milliseconds)),
-            CommonFaultSpec::HangAfter { milliseconds } => Fault::HangAfter(hang(milliseconds)),
-            CommonFaultSpec::CommitLater { milliseconds, status } => {
-                Fault::CommitLater { after: SignedDuration::from_millis(milliseconds), status }
-            }
-            CommonFaultSpec::Status { status } => Fault::Status(status),
-            CommonFaultSpec::StatusAfter { status } => Fault::StatusAfter(status),
-            CommonFaultSpec::Garbage => Fault::Garbage,
-        }
-    }
 }
 
 /// The injected faults that have not been used yet, by method.

@@ -5,7 +5,8 @@ mod tcp;
 pub mod wire;
 pub mod alteration;
 pub mod fault;
-mod shared_state;
+#[macro_use]
+mod fake;
 mod timers;
 mod control;
 pub mod file;

@@ -206,31 +206,17 @@ fn page_texts(platform: FakePlatform, language: Language) -> BTreeMap<&'static s
         FakePlatform::Slack => texts::fakes::in_thread(language),
         FakePlatform::Discord => texts::fakes::in_reply(language),
     };
-    let fixed = [
-        ("speak_as", texts::fakes::speak_as(language)),
-        ("channels", texts::fakes::channels(language)),
-        ("channel", texts::fakes::channel(language)),
-        ("message", texts::fakes::message(language)),
-        ("messages", texts::fakes::messages(language)),
-        ("send", texts::fakes::send(language)),
-        ("save", texts::fakes::save(language)),
-        ("cancel", texts::fakes::cancel(language)),
-        ("reply", texts::fakes::reply(language)),
-        ("edit", texts::fakes::edit(language)),
-        ("delete", texts::fakes::delete(language)),
-        ("react", texts::fakes::react(language)),
-        ("nothing", texts::fakes::nothing_said(language)),
-        ("in_thread", in_thread),
-        ("changing", texts::fakes::changing(language)),
-        ("edited", texts::fakes::edited(language)),
-        ("ephemeral", texts::fakes::ephemeral(language)),
-        ("app", texts::fakes::app(language)),
-        ("open_thread", texts::fakes::open_thread(language)),
-        ("invite", texts::fakes::invite(language)),
-        ("keys", texts::fakes::keys(language)),
-        ("unreachable", texts::fakes::unreachable(language)),
-    ];
-    let texts = fixed.into_iter().map(|(key, text)| (key, text.to_owned()));
+    macro_rules! fixed_texts {
+        ($($name:ident)*) => {
+            [$((stringify!($name), texts::fakes::$name(language))),*]
+        };
+    }
+    let fixed = fixed_texts! {
+        speak_as channels channel message messages send save cancel reply edit delete react changing
+        edited ephemeral app open_thread invite keys unreachable
+    };
+    let others = [("nothing", texts::fakes::nothing_said(language)), ("in_thread", in_thread)];
+    let texts = fixed.into_iter().chain(others).map(|(key, text)| (key, text.to_owned()));
     let named = [
         ("title", texts::fakes::title(language, &name)),
         ("local", texts::fakes::local(language, &name)),

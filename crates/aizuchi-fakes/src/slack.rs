@@ -32,22 +32,17 @@ use aizuchi_model::clock::Clock;
 use anyhow::Context as _;
 use axum::Router;
 use axum::routing::{any, get, post};
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::shared_state::SharedState;
+use crate::fake::Fake;
 use crate::slack::state::FakeSlackState;
 use crate::tcp;
 
 #[derive(Clone, Debug)]
 pub struct FakeSlackSettings {
     pub team: String,
-    /// The subdomain of the workspace's URL.
-    pub domain: String,
     pub bot: String,
     pub bot_token: String,
     pub app_token: String,
@@ -80,7 +75,6 @@ impl Default for FakeSlackSettings {
     fn default() -> Self {
         Self {
             team: "Dev Team".to_owned(),
-            domain: "dev-team".to_owned(),
             bot: "Aizuchi".to_owned(),
             bot_token: "xoxb-dev".to_owned(),
             app_token: "xapp-dev".to_owned(),
@@ -97,83 +91,23 @@ impl Default for FakeSlackSettings {
     }
 }
 
-/// A fake Slack. Its methods take effect immediately; [`serve`] serves its HTTP API and sockets.
-pub struct FakeSlack {
-    pub settings: FakeSlackSettings,
-    state: SharedState<FakeSlackState>,
-}
+/// A fake Slack. [`serve`] serves its HTTP API and sockets.
+pub type FakeSlack = Fake<FakeSlackState>;
 
-impl FakeSlack {
-    pub fn new(settings: FakeSlackSettings) -> Arc<Self> {
-        let state = SharedState::new(FakeSlackState::new(&settings));
-        Arc::new(Self { settings, state })
-    }
-
-    pub fn read<T>(&self, read: impl FnOnce(&FakeSlackState) -> T) -> T {
-        self.state.read(read)
-    }
-
-    /// Changes the state and delivers the resulting events.
-    pub fn change<T>(&self, change: impl FnOnce(&mut FakeSlackState) -> T) -> T {
-        self.state.change(|state| {
-            let result = change(state);
-            state.flush_events(&self.settings);
-            result
-        })
-    }
-
-    /// Returns a counter that increases with every change.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.state.subscribe()
-    }
-
-    /// Runs due timers, and pushes events over HTTP.
-    async fn run_timers(&self) -> anyhow::Result<()> {
-        let client = push::http_client().context("cannot prepare to push events")?;
-        let mut changed = self.subscribe();
-        let mut in_flight = FuturesUnordered::new();
-        loop {
-            changed.mark_unchanged();
-            let (has_pushes, due) =
-                self.read(|state| (!state.pending_pushes.is_empty(), state.next_timer()));
-            if has_pushes {
-                let pushes = self.change(|state| std::mem::take(&mut state.pending_pushes));
-                in_flight.extend(pushes.into_iter().map(|push| self.push(client.clone(), push)));
-                continue;
-            }
-            if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| api::run_due_timers(state, &self.settings));
-                continue;
-            }
-            let until_due = async {
-                match due {
-                    Some(due) => self.settings.clock.sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = until_due => {}
-                _ = changed.changed() => {}
-                Some(()) = in_flight.next() => {}
-            }
-        }
-    }
-}
-
-/// The state shared by the request handlers.
-#[derive(Clone)]
-struct ServerContext {
-    fake: Arc<FakeSlack>,
-    shutdown: CancellationToken,
-}
+/// What the request handlers share.
+type ServerContext = crate::fake::ServerContext<FakeSlackState>;
 
 pub async fn serve(
     listener: TcpListener,
     fake: Arc<FakeSlack>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
+    let client = push::http_client().context("cannot prepare to push events")?;
     let context = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
-    tcp::serve(listener, router(context), fake.run_timers(), shutdown).await
+    let background = async {
+        tokio::join!(fake.run_timers(api::run_due_timers), fake.run_pushes(&client));
+    };
+    tcp::serve(listener, router(context), background, shutdown).await
 }
 
 fn router(context: ServerContext) -> Router {

@@ -25,7 +25,7 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    background: impl Future<Output = anyhow::Result<()>>,
+    background: impl Future<Output = ()>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
     let router = router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
@@ -39,7 +39,7 @@ pub async fn serve(
     };
     tokio::select! {
         result = serving => result.context("cannot serve a stand-in"),
-        result = background => result,
+        () = background => Ok(()),
         () = drained => Ok(()),
     }
 }

@@ -82,7 +82,7 @@ pub fn thread(channel: &str, parent: &str) -> ConversationId {
 
 pub fn new_channel(channel: &str, visibility: Visibility) -> Channel {
     let id = ChannelId::new(channel);
-    Channel { workspace: workspace(), id, name: channel.into(), visibility }
+    Channel { workspace: workspace(), id, name: channel.into(), visibility, topic: None }
 }
 
 pub fn message(

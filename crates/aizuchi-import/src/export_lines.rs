@@ -83,6 +83,8 @@ pub enum OtherLine {
         #[serde(rename = "room_name")]
         channel_name: Arc<str>,
         visibility: Visibility,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        topic: Option<Arc<str>>,
     },
     User {
         workspace: WorkspaceId,

@@ -9,7 +9,9 @@ use std::path::Path;
 
 use crate::record_sorter::{RecordSorter, SorterLimits};
 use crate::{ImportData, ImportedMemo, ImportedMemory, SkippedItems, name_lines};
-use aizuchi_model::chat::{Channel, ChannelId, User, UserId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{
+    Channel, ChannelId, User, UserId, Visibility, WorkspaceId, channel_topic,
+};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::setting_override::{SettingChange, SettingKind, SettingScope};
@@ -361,8 +363,9 @@ fn take_other(
 ) {
     let workspace = workspace.clone();
     match other {
-        OtherLine::Channel { channel: id, channel_name: name, visibility, .. } => {
-            channels.insert(id.clone(), Channel { workspace, id, name, visibility });
+        OtherLine::Channel { channel: id, channel_name: name, visibility, topic, .. } => {
+            let topic = topic.map(|topic| channel_topic(&topic));
+            channels.insert(id.clone(), Channel { workspace, id, name, visibility, topic });
         }
         OtherLine::User { id, name, is: kind, role, .. } => {
             users.insert(id.clone(), User { workspace, id, name, kind, role });

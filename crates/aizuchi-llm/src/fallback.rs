@@ -224,7 +224,7 @@ pub fn backoff(attempt: u32, draw: f64) -> SignedDuration {
 /// The error if both models failed. It is retryable if either error is.
 fn combined_error(first: &LlmError, second: &LlmError) -> LlmError {
     let why = format!("{}, and {}", error_text(first), error_text(second));
-    let usage = usage(first).plus(usage(second));
+    let usage = first.usage().plus(second.usage());
     let waits = [retry_wait(first), retry_wait(second)];
     if let Some(retry_after) = waits.into_iter().flatten().min() {
         let retry_after = Some(retry_after).filter(|wait| !wait.is_zero());
@@ -235,14 +235,6 @@ fn combined_error(first: &LlmError, second: &LlmError) -> LlmError {
         LlmError::Unusable { why, usage }
     } else {
         LlmError::Refused(why)
-    }
-}
-
-/// The tokens that a failed call is known to have used.
-fn usage(error: &LlmError) -> Usage {
-    match error {
-        LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
-        LlmError::TimedOut(_) | LlmError::Refused(_) => Usage::default(),
     }
 }
 

@@ -154,3 +154,13 @@ pub enum LlmError {
     #[error("the model's answer is of no use: {why}")]
     Unusable { why: String, usage: Usage },
 }
+
+impl LlmError {
+    /// The tokens that the failed call is known to have used.
+    pub fn usage(&self) -> Usage {
+        match self {
+            LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
+            LlmError::TimedOut(_) | LlmError::Refused(_) => Usage::default(),
+        }
+    }
+}

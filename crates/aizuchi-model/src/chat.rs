@@ -144,6 +144,30 @@ pub struct Channel {
     pub id: ChannelId,
     pub name: Arc<str>,
     pub visibility: Visibility,
+    /// What its members say it is for: one line, empty if they say nothing. `None` if that is not known here, so that
+    /// what is stored stays.
+    #[serde(default)]
+    pub topic: Option<Arc<str>>,
+}
+
+/// As long as a topic may be on Slack.
+const MAX_TOPIC_CHARACTERS: usize = 250;
+
+/// Returns a channel's topic on one line, and not longer than a prompt needs. It names nobody, because a topic has no
+/// author with whom it is forgotten.
+pub fn channel_topic(text: &str) -> Arc<str> {
+    to_short_line(&without_user_mentions(text), MAX_TOPIC_CHARACTERS).into()
+}
+
+/// Replaces the users whom a text mentions, which Slack and Discord write as `<@…>`.
+pub fn without_user_mentions(text: &str) -> String {
+    let mut parts = text.split("<@");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        kept.push_str("@…");
+        kept.push_str(part.split_once('>').map_or(part, |(_, after)| after));
+    }
+    kept
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -386,6 +410,15 @@ pub fn to_single_line(text: &str) -> String {
     without_hidden_characters(text, ' ').trim().to_owned()
 }
 
+/// Like [`to_single_line`], with an ellipsis in the place of what is longer than this many characters.
+pub fn to_short_line(text: &str, max_characters: usize) -> String {
+    let line = to_single_line(text);
+    match line.char_indices().nth(max_characters) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
 /// Returns the text without invisible characters and characters that change its direction, with `\n` for every line
 /// break. Joiners and variation selectors are kept.
 pub fn to_visible_text(text: &str) -> String {
@@ -466,6 +499,15 @@ mod tests {
         ] {
             assert_eq!(WorkspaceId::new(id).platform(), platform);
         }
+    }
+
+    #[test]
+    fn a_topic_is_one_line_of_a_limited_length() {
+        assert_eq!(&*channel_topic(" tea\nand cake "), "tea and cake");
+        assert_eq!(&*channel_topic("ask <@U1|ann>, <@!2>: a<b"), "ask @…, @…: a<b");
+        assert_eq!(channel_topic(&"茶".repeat(250)).chars().count(), 250);
+        let long = channel_topic(&"茶".repeat(251));
+        assert_eq!((long.chars().count(), long.chars().last()), (251, Some('…')));
     }
 
     #[test]

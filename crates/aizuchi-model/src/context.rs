@@ -246,6 +246,8 @@ pub struct Context {
     pub conversation: ConversationId,
     /// Who may read the channel.
     pub visibility: Visibility,
+    /// What its members say the channel is for; empty if they say nothing.
+    pub channel_topic: Arc<str>,
     /// Messages that were not public when they were written.
     pub restricted_messages: BTreeSet<MessageId>,
     /// The messages, without deleted ones. In the target they include messages that are owed an answer, whatever their
@@ -310,6 +312,7 @@ impl Context {
         Self {
             conversation,
             visibility: Visibility::Private,
+            channel_topic: "".into(),
             restricted_messages: BTreeSet::new(),
             conversation_history,
             standing_orders: Vec::new(),

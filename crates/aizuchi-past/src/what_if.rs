@@ -130,6 +130,7 @@ mod tests {
             id: ChannelId::new("C1"),
             name: "tea".into(),
             visibility: Visibility::Public,
+            topic: None,
         }
     }
 

@@ -162,8 +162,13 @@ impl LocalRoom {
 
     async fn hear_channel(&self, name: &str) -> Result<Channel, StoreError> {
         let (id, name) = (ChannelId::new(name), Arc::from(name));
-        let channel =
-            Channel { workspace: workspace_id(), id, name, visibility: Visibility::Public };
+        let channel = Channel {
+            workspace: workspace_id(),
+            id,
+            name,
+            visibility: Visibility::Public,
+            topic: None,
+        };
         self.inbox.hear(Heard::Channel(channel.clone())).await?;
         Ok(channel)
     }

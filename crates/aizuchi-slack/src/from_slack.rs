@@ -35,7 +35,7 @@ pub enum SlackEvent {
     ChannelLeft(ChannelId),
     /// A channel became private, or is shared with another workspace.
     ChannelRestricted(ChannelId),
-    /// The name, the visibility or the archived flag of a channel changed.
+    /// The name, the topic, the visibility or the archived flag of a channel changed.
     ChannelChanged(ChannelId),
     UserChanged(SlackUser),
     AppUninstalled,
@@ -180,9 +180,8 @@ fn parse_message_event(event: &Value) -> SlackEvent {
         // The reply itself arrives as a message of its own.
         "message_replied" => SlackEvent::Ignored,
         BECAME_PRIVATE => or_malformed(parse_channel_id(event).map(SlackEvent::ChannelRestricted)),
-        "channel_name" | "group_name" => {
-            or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged))
-        }
+        "channel_name" | "group_name" | "channel_topic" | "group_topic" | "channel_purpose"
+        | "group_purpose" => or_malformed(parse_channel_id(event).map(SlackEvent::ChannelChanged)),
         subtype if is_channel_notice(subtype) => SlackEvent::Ignored,
         _ => or_malformed(parse_message(event.clone()).map(SlackEvent::Message)),
     }
@@ -375,6 +374,17 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     // A direct message has no name, only a user.
     let name = non_empty_str(&channel["name"]).or(non_empty_str(&channel["user"])).unwrap_or(id);
     Some((ChannelId::new(id), aizuchi_model::chat::to_single_line(name).into(), visibility))
+}
+
+/// Returns what a channel is for: its topic, which stands over it, else the purpose that it was made for. A description
+/// of a channel may leave both out.
+pub fn parse_topic(channel: &Value) -> Option<&str> {
+    // What stands over direct messages was not written by their members.
+    if channel["is_im"] == true || channel["is_mpim"] == true {
+        return Some("");
+    }
+    let texts = [&channel["topic"]["value"], &channel["purpose"]["value"]];
+    texts.into_iter().find_map(non_empty_str).or(texts.into_iter().find_map(Value::as_str))
 }
 
 /// Returns the string, unless it is missing or empty.

@@ -360,6 +360,7 @@ impl SlackPlatform {
                             Visibility::Private
                         }
                     },
+                    topic: None,
                 };
                 Ok(self.hear_channel(unknown, Membership::Member).await?)
             }

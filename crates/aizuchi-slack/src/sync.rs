@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use aizuchi_model::chat::{Channel, ChannelId, Role, UserId};
+use aizuchi_model::chat::{Channel, ChannelId, Role, UserId, channel_topic, without_user_mentions};
 use jiff::SignedDuration;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::{debug, warn};
 
 use crate::SlackPlatform;
@@ -219,6 +219,9 @@ impl SlackPlatform {
         let user_name = non_empty_str(&channel["user"])
             .and_then(|user| self.cache.user_name(&UserId::new(user)));
         let name = if channel["is_im"] == true { user_name.unwrap_or(name) } else { name };
-        Some(Channel { workspace: self.identity.workspace.clone(), id, name, visibility })
+        let topic = from_slack::parse_topic(channel).map(|text| {
+            channel_topic(&self.read_text(&id, &json!({"text": without_user_mentions(text)})).0)
+        });
+        Some(Channel { workspace: self.identity.workspace.clone(), id, name, visibility, topic })
     }
 }

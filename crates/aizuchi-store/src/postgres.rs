@@ -58,6 +58,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (44, "web calls", include_str!("../migrations/postgres/0044_web_calls.sql")),
     (45, "no delays", include_str!("../migrations/postgres/0045_no_delays.sql")),
     (46, "quotes", include_str!("../migrations/postgres/0046_quotes.sql")),
+    (47, "topic", include_str!("../migrations/postgres/0047_topic.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

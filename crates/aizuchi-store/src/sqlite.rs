@@ -76,6 +76,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (55, "web calls", include_str!("../migrations/sqlite/0055_web_calls.sql")),
     (56, "no delays", include_str!("../migrations/sqlite/0056_no_delays.sql")),
     (57, "quotes", include_str!("../migrations/sqlite/0057_quotes.sql")),
+    (58, "topic", include_str!("../migrations/sqlite/0058_topic.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

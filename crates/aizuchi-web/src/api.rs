@@ -25,7 +25,7 @@ use crate::access::Visitor;
 use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{AddedChannelView, ChannelView, ListedUser, MarkedDecisionView, MessageView};
 use crate::workspaces::{Shown, WorkspaceParameter};
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// The maximum number of messages or decisions in one response.
 const PAGE: usize = 200;
@@ -74,7 +74,7 @@ pub async fn channels(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult<ChannelsAnswer> {
+) -> JsonResult<ChannelsAnswer> {
     let workspace = workspaces::named(&web, query).await?;
     let revision = *web.revisions.borrow();
     let (channels, muted_until) = participation(&web, &visitor.access, &workspace).await?;
@@ -114,7 +114,7 @@ pub async fn room(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult<RoomAnswer> {
+) -> JsonResult<RoomAnswer> {
     let workspace = workspaces::named(&web, query).await?;
     if workspace != workspace_id() {
         return other_room(&web, &visitor.access, &workspace).await;
@@ -130,7 +130,7 @@ pub async fn room(
     Ok(Json(RoomAnswer { channels, muted_until, talks, truncated: false, revision }))
 }
 
-async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiResult<RoomAnswer> {
+async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> JsonResult<RoomAnswer> {
     let revision = *web.revisions.borrow();
     let readable = web.archive.channels(workspace).await?.into_iter();
     let readable = readable.filter(|channel| access.may_read(workspace, channel.visibility));
@@ -268,7 +268,7 @@ pub async fn users(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult<UsersAnswer> {
+) -> JsonResult<UsersAnswer> {
     let workspace = workspaces::named(&web, query).await?;
     if workspace == workspace_id() {
         let users = views::users(&web.room.user_names());
@@ -324,7 +324,7 @@ pub async fn decisions(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
-) -> ApiResult<DecisionsAnswer> {
+) -> JsonResult<DecisionsAnswer> {
     let Query(query) = query.map_err(|_| Refusal::OfWhat)?;
     let revision = *web.revisions.borrow();
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;

@@ -19,7 +19,7 @@ use crate::access::Visitor;
 use crate::actions::requests;
 use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::workspaces::{self, FilterParameter, Shown};
-use crate::{ApiProblem, ApiResult, Web, views};
+use crate::{ApiProblem, JsonResult, Web, views};
 
 /// The number of newest calls in a list.
 const PAGE: usize = 100;
@@ -57,7 +57,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     filter: FilterParameter,
-) -> ApiResult<CallsAnswer> {
+) -> JsonResult<CallsAnswer> {
     let workspace = workspaces::only(&web, filter).await?;
     let calls = read(&web, &visitor.access, workspace).await?;
     let view = |consent| match visitor.access.may_order() {

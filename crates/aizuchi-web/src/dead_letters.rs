@@ -20,7 +20,7 @@ use crate::actions::ActionRequest;
 use crate::refusal::Refusal;
 use crate::views::DeadLetterView;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DeadLetterParameters {
@@ -55,7 +55,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<DeadLetterParameters>, QueryRejection>,
-) -> ApiResult<DeadLettersAnswer> {
+) -> JsonResult<DeadLettersAnswer> {
     let Query(query) = query.map_err(|_| Refusal::LetterNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DeadLetterId);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::room_feed::event;
 use crate::views::AddedChannelView;
 use crate::workspaces::WorkspaceParameter;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// A play of the demo, and the channel that it is played in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct DemoView {
 }
 
 /// Starts a play, or joins the running one.
-pub async fn start(State(web): State<Arc<Web>>, query: WorkspaceParameter) -> ApiResult<DemoView> {
+pub async fn start(State(web): State<Arc<Web>>, query: WorkspaceParameter) -> JsonResult<DemoView> {
     require_local(&web, query).await?;
     let (channel, play) = web.demo.start().await?;
     Ok(Json(DemoView { channel: views::channel(&channel), play }))

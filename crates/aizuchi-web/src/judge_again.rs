@@ -30,7 +30,7 @@ use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::shadow::Cap;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
+use crate::{ApiProblem, JsonResult, Web, decision, shadow, workspaces};
 
 /// A decision whose judge can be asked again, or why it cannot.
 pub struct RejudgeTarget {
@@ -189,7 +189,7 @@ pub async fn judge(
     PageLanguage(language): PageLanguage,
     id: Result<Path<i64>, PathRejection>,
     body: Result<Json<JudgeBody>, JsonRejection>,
-) -> ApiResult<JudgedAgainAnswer> {
+) -> JsonResult<JudgedAgainAnswer> {
     let Path(id) = id.map_err(|_| decision::absent())?;
     let body = json(body, refusals::format_of_judge)?;
     let cap = body.cap.map(Cap::new).transpose()?;

@@ -314,7 +314,7 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 /// The result of an API handler.
-type ApiResult<T> = Result<Json<T>, ApiProblem>;
+type JsonResult<T> = Result<Json<T>, ApiProblem>;
 
 /// The response header that names a refusal, for programs. The sentence in the body is for people, in their language.
 pub const REFUSAL_HEADER: &str = "aizuchi-refusal";

@@ -32,7 +32,7 @@ use crate::language::PageLanguage;
 use crate::peer::Client;
 use crate::refusal::Refusal;
 use crate::workspaces::FilterParameter;
-use crate::{ApiProblem, ApiResult, Web, workspaces};
+use crate::{ApiProblem, JsonResult, Web, workspaces};
 
 /// The model to use.
 // It has no `Debug`, which could show a key.
@@ -130,7 +130,7 @@ pub async fn models(
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     filter: FilterParameter,
-) -> ApiResult<ModelsAnswer> {
+) -> JsonResult<ModelsAnswer> {
     workspaces::only(&web, filter).await?;
     Ok(Json(view(&web, language, is_on_this_machine(&web, client, &headers))))
 }
@@ -143,7 +143,7 @@ pub async fn choose(
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     body: Result<Json<ChoiceBody>, JsonRejection>,
-) -> ApiResult<ModelsAnswer> {
+) -> JsonResult<ModelsAnswer> {
     require_own_page(&web, client, &headers)?;
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
         return Err(ActionRefusal::OnlyAdminChoosesModels.into());
@@ -166,7 +166,7 @@ pub async fn look(
     Extension(client): Extension<Client>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
-) -> ApiResult<ModelsAnswer> {
+) -> JsonResult<ModelsAnswer> {
     require_own_page(&web, client, &headers)?;
     web.models.look_around(&[web.address]).await;
     Ok(Json(view(&web, language, true)))

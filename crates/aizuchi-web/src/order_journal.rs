@@ -18,7 +18,7 @@ use crate::access::Visitor;
 use crate::refusal::Refusal;
 use crate::views::ListedUser;
 use crate::workspaces::WorkspaceParameter;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// The number of orders on one page.
 const PAGE: usize = 100;
@@ -67,7 +67,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<OrdersQuery>, QueryRejection>,
-) -> ApiResult<OrdersAnswer> {
+) -> JsonResult<OrdersAnswer> {
     let Query(query) = query.map_err(|_| Refusal::OrderNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let (orders, older) = read(&web, &visitor.access, workspace, query.before).await?;
@@ -118,7 +118,7 @@ pub async fn opt_outs(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
-) -> ApiResult<OptOutsAnswer> {
+) -> JsonResult<OptOutsAnswer> {
     let workspace = workspaces::named(&web, query).await?;
     let opted_out = opted_out(&web, &visitor.access, &workspace).await?;
     let ids = opted_out.iter().cloned().collect();

@@ -20,7 +20,7 @@ use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// Returns the workspace in which a visitor may give orders.
 pub async fn workspace(
@@ -169,7 +169,7 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
 pub async fn spending(
     State(web): State<Arc<Web>>,
     query: WorkspaceParameter,
-) -> ApiResult<SpendingView> {
+) -> JsonResult<SpendingView> {
     let workspace = workspaces::named(&web, query).await?;
     let spendings = web.archive.spending(&workspace, web.clock.now()).await?;
     let channels = match workspace == workspace_id() {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Visitor;
 use crate::actions::requests;
 use crate::refusal::Refusal;
-use crate::{ApiProblem, ApiResult, Web, orders, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, orders, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SettingsQuery {
@@ -67,7 +67,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<SettingsQuery>, QueryRejection>,
-) -> ApiResult<SettingsAnswer> {
+) -> JsonResult<SettingsAnswer> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     if !visitor.access.may_order() {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::refusal::Refusal;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReadsQuery {
@@ -57,7 +57,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<ReadsQuery>, QueryRejection>,
-) -> ApiResult<PrivateReadsAnswer> {
+) -> JsonResult<PrivateReadsAnswer> {
     if !visitor.access.is_admin() {
         return Err(Refusal::OnlyAdminReadsLooks.into());
     }

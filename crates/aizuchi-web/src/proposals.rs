@@ -23,7 +23,7 @@ use crate::actions::requests;
 use crate::deciders::{self, ChannelReader, hide_decider};
 use crate::trust::TrustOfferView;
 use crate::workspaces::{FilterParameter, Shown};
-use crate::{ApiProblem, ApiResult, Web, trust, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, trust, views, workspaces};
 
 /// Proposals, newest first, and what was learned from the decisions about them.
 #[derive(Serialize, JsonSchema)]
@@ -98,7 +98,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     filter: FilterParameter,
-) -> ApiResult<ProposalsAnswer> {
+) -> JsonResult<ProposalsAnswer> {
     let workspace = workspaces::only(&web, filter).await?;
     let proposals = read(&web, &visitor.access, workspace.clone()).await?;
     let known = match workspace {

@@ -23,7 +23,7 @@ use crate::access::Visitor;
 use crate::actions::{ActionRequest, requests};
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, ApiResult, Web, orders, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, orders, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct StandingOrdersQuery {
@@ -73,7 +73,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<StandingOrdersQuery>, QueryRejection>,
-) -> ApiResult<StandingOrdersAnswer> {
+) -> JsonResult<StandingOrdersAnswer> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     if !visitor.access.may_order() {

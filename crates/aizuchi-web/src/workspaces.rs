@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::refusal::Refusal;
-use crate::{ApiProblem, ApiResult, Web};
+use crate::{ApiProblem, JsonResult, Web};
 
 /// The workspace that a request is about.
 #[derive(Deserialize, JsonSchema)]
@@ -349,7 +349,7 @@ pub async fn workspaces(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     filter: FilterParameter,
-) -> ApiResult<WorkspacesAnswer> {
+) -> JsonResult<WorkspacesAnswer> {
     let wanted = match only(&web, filter).await? {
         Some(workspace) => vec![workspace],
         None => all(&web).await?,

@@ -1,7 +1,6 @@
 //! A stand-in for a chat platform and Aizuchi in it, in one process.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use aizuchi_config::ModelSelection;
@@ -38,7 +37,7 @@ impl DemoPlatform {
         folder: &TemporaryFolder,
         selection: ModelSelection<'_>,
         mut stops: StopSignals,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<()> {
         let listener = TcpListener::bind(args.address()).await;
         let listener = listener.with_context(|| format!("cannot listen on {}", args.address()))?;
         let address = listener.local_addr().context("cannot read the listener's address")?;
@@ -48,7 +47,7 @@ impl DemoPlatform {
         let config = args.config(folder, any_port, sections, selection)?;
         let shutdown = CancellationToken::new();
         let companion = async {
-            let Some(app) = open(&config, &mut stops).await? else { return Ok(ExitCode::SUCCESS) };
+            let Some(app) = open(&config, &mut stops).await? else { return Ok(()) };
             let (page, room) = (format!("http://{address}"), format!("http://{}", app.address));
             let name = &config.persona.name.0;
             let welcome = texts::demo::platform_welcome(

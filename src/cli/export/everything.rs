@@ -48,9 +48,16 @@ impl Export<'_> {
         let channels = self.store.channels(workspace).await?;
         let channels: Vec<Channel> =
             channels.into_iter().filter(|channel| self.is_wanted(workspace, &channel.id)).collect();
-        for Channel { workspace, id, name, visibility } in channels.clone() {
+        for Channel { workspace, id, name, visibility, topic } in channels.clone() {
             let (channel, channel_name) = (id, name);
-            self.write(&OtherLine::Channel { workspace, channel, channel_name, visibility })?;
+            let topic = topic.filter(|topic| !topic.is_empty());
+            self.write(&OtherLine::Channel {
+                workspace,
+                channel,
+                channel_name,
+                visibility,
+                topic,
+            })?;
         }
         if self.only.is_none() {
             for User { workspace, id, name, kind: is, role } in self.store.users(workspace).await? {

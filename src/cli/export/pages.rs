@@ -2,6 +2,7 @@
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::Decision;
+use aizuchi_store::StoreError;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::stored_message::StoredMessage;
@@ -18,19 +19,9 @@ pub struct MessagePages<'a> {
 
 impl MessagePages<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Vec<StoredMessage>>> {
-        let mut limit = PAGE;
-        loop {
-            let page = self.store.messages_since(self.workspace, self.revision, limit).await?;
-            if page.is_empty() {
-                return Ok(None);
-            }
-            let page = whole_revisions(page, limit, |message| message.revision);
-            if let Some(last) = page.last() {
-                self.revision = last.revision;
-                return Ok(Some(page));
-            }
-            limit *= 2;
-        }
+        let (store, workspace) = (self.store, self.workspace);
+        let read = async |since, limit| store.messages_since(workspace, since, limit).await;
+        next_page(&mut self.revision, read, |message| message.revision).await
     }
 }
 
@@ -43,19 +34,30 @@ pub struct DecisionPages<'a> {
 
 impl DecisionPages<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Vec<Decision>>> {
-        let mut limit = PAGE;
-        loop {
-            let page = self.store.decisions_since(self.workspace, self.revision, limit).await?;
-            if page.is_empty() {
-                return Ok(None);
-            }
-            let page = whole_revisions(page, limit, |decision| decision.revision);
-            if let Some(last) = page.last() {
-                self.revision = last.revision;
-                return Ok(Some(page));
-            }
-            limit *= 2;
+        let (store, workspace) = (self.store, self.workspace);
+        let read = async |since, limit| store.decisions_since(workspace, since, limit).await;
+        next_page(&mut self.revision, read, |decision| decision.revision).await
+    }
+}
+
+/// Reads the page after a revision, and moves the revision to its end.
+async fn next_page<T>(
+    revision: &mut u64,
+    read: impl AsyncFn(u64, usize) -> Result<Vec<T>, StoreError>,
+    revision_of: impl Fn(&T) -> u64,
+) -> anyhow::Result<Option<Vec<T>>> {
+    let mut limit = PAGE;
+    loop {
+        let page = read(*revision, limit).await?;
+        if page.is_empty() {
+            return Ok(None);
         }
+        let page = whole_revisions(page, limit, &revision_of);
+        if let Some(last) = page.last() {
+            *revision = revision_of(last);
+            return Ok(Some(page));
+        }
+        limit *= 2;
     }
 }
 

@@ -1,13 +1,13 @@
 //! The `discord` section.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use aizuchi_config::Config;
 use aizuchi_config::environment::Environment;
-use aizuchi_config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
-use aizuchi_config::secret::Secret;
+use aizuchi_discord::settings::ThreadPolicy;
 use aizuchi_model::rules::Mode;
 use jiff::SignedDuration;
+use secrecy::ExposeSecret as _;
 
 fn error_for(text: &str) -> String {
     Config::read(text, "config.yaml", &Environment::default()).unwrap_err().to_string()
@@ -18,22 +18,16 @@ fn a_token_suffices() {
     let text = "discord:\n  token: ' a.b.c '\nresponse: {mode: companion}\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
-    assert_eq!(
-        loaded.config.resolved_discord(),
-        Some(ResolvedDiscordConfig {
-            token: Secret::new("a.b.c"),
-            threads: ThreadsSetting::Never,
-            channels: BTreeMap::new(),
-            archive_minutes: None,
-            settle: SignedDuration::from_secs(30),
-            history: SignedDuration::from_hours(7 * 24),
-            shards: None,
-            api_base: None,
-            gateway_url: None,
-        })
-    );
+    let discord = loaded.config.discord_settings().unwrap();
+    assert_eq!(discord.token.read().expose_secret(), "a.b.c");
+    assert_eq!(discord.threads.default, ThreadPolicy::Never);
+    assert_eq!((discord.threads.channels, discord.threads.archive_minutes), (HashMap::new(), None));
+    assert_eq!(discord.in_flight_timeout, SignedDuration::from_secs(30));
+    assert_eq!(discord.history_span, SignedDuration::from_hours(7 * 24));
+    assert_eq!((discord.shards, discord.gateway_url), (None, None));
+    assert_eq!(discord.api_base, "https://discord.com/api/v10");
     for text in ["", "discord:\n", "discord: ${DISCORD:-}\n"] {
-        assert_eq!(Config::parse(text).unwrap().resolved_discord(), None, "{text}");
+        assert!(Config::parse(text).unwrap().discord_settings().is_none(), "{text}");
     }
 }
 
@@ -52,10 +46,12 @@ discord:
 channels: {\"#tea\": {threads: never}, \"12\": {mode: observe}}
 ";
     let config = Config::parse(text).unwrap();
-    let discord = config.resolved_discord().unwrap();
-    assert_eq!(discord.channels, BTreeMap::from([("#tea".to_owned(), ThreadsSetting::Never)]));
-    let actual = (discord.threads, discord.archive_minutes, discord.settle, discord.shards);
-    assert_eq!(actual, (ThreadsSetting::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
+    let discord = config.discord_settings().unwrap();
+    let threads = &discord.threads;
+    assert_eq!(threads.channels, HashMap::from([("#tea".to_owned(), ThreadPolicy::Never)]));
+    assert_eq!((threads.default, threads.archive_minutes), (ThreadPolicy::Auto, Some(4320)));
+    assert_eq!(discord.in_flight_timeout, SignedDuration::from_secs(20));
+    assert_eq!(discord.shards, Some(2));
     assert_eq!(discord.gateway_url.as_deref(), Some("ws://127.0.0.1:9/gateway"));
     let shown = format!("{config:?} {discord:?}");
     assert!(!shown.contains("a.b.c"), "{shown}");

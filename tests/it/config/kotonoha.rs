@@ -4,6 +4,7 @@ use aizuchi_config::Config;
 use aizuchi_config::environment::Environment;
 use aizuchi_import::kotonoha::{self, VariableSource};
 use aizuchi_model::rules::Mode;
+use secrecy::ExposeSecret as _;
 
 const KOTONOHA: &str = "
 DISCORD_TOKEN=MTIz.abc.def
@@ -44,9 +45,9 @@ fn the_settings_of_kotonoha_are_converted() {
     let loaded = Config::read(&converted, "config.yaml", &environment).unwrap();
     assert_eq!(loaded.warnings, [""; 0], "{converted}");
     let config = loaded.config;
-    let discord = config.resolved_discord().unwrap();
-    assert_eq!(discord.token.expose(), "MTIz.abc.def");
-    assert_eq!(discord.archive_minutes, Some(1440));
+    let discord = config.discord_settings().unwrap();
+    assert_eq!(discord.token.read().expose_secret(), "MTIz.abc.def");
+    assert_eq!(discord.threads.archive_minutes, Some(1440));
     let minds = &config.minds;
     assert_eq!(minds.response.model.id.to_string(), "anthropic/claude-opus-4-5");
     assert_eq!(minds.judgment.model.id.to_string(), "anthropic/claude-haiku-4-5");

@@ -334,7 +334,7 @@ agents:
     // A replay calls no model, so no key is needed.
     std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
     let config = Config::load(Some(&file), ModelSelection::NoModel).unwrap().config;
-    assert_eq!(config.minds, ResolvedMinds::builtin());
+    assert_eq!(config.minds, ResolvedMinds::default());
 }
 
 /// A command that calls no model needs no key, and shows and replays the modes of the running program.

@@ -2,9 +2,14 @@
 
 use aizuchi_config::Config;
 use aizuchi_config::environment::Environment;
-use aizuchi_config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
-use aizuchi_config::secret::Secret;
+use aizuchi_model::reloadable::Reloadable;
+use aizuchi_slack::settings::{EventTransport, ReplyPlacement};
 use jiff::SignedDuration;
+use secrecy::{ExposeSecret as _, SecretString};
+
+fn exposed(secret: &Reloadable<SecretString>) -> String {
+    secret.read().expose_secret().to_owned()
+}
 
 #[test]
 fn socket_mode_settings_are_read() {
@@ -12,20 +17,14 @@ fn socket_mode_settings_are_read() {
         "slack:\n  bot_token: xoxb-1\n  app_token: ' xapp-2 '\nresponse: {mode: companion}\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
-    assert_eq!(
-        loaded.config.resolved_slack(),
-        Some(ResolvedSlackConfig {
-            bot_token: Secret::new("xoxb-1"),
-            transport: SlackTransport::SocketMode {
-                app_token: Secret::new("xapp-2"),
-                connections: 2
-            },
-            reply_in: ReplyInSetting::Same,
-            settle: SignedDuration::from_secs(60),
-            history: SignedDuration::from_hours(7 * 24),
-            api_base: None,
-        })
-    );
+    let slack = loaded.config.slack_settings().unwrap();
+    let EventTransport::SocketMode { app_token, connections } = &slack.events else { panic!() };
+    assert_eq!((exposed(app_token), *connections), ("xapp-2".to_owned(), 2));
+    assert_eq!(exposed(&slack.bot_token), "xoxb-1");
+    assert_eq!(slack.reply_in, ReplyPlacement::TopLevel);
+    assert_eq!(slack.in_flight_timeout, SignedDuration::from_secs(60));
+    assert_eq!(slack.history_span, SignedDuration::from_hours(7 * 24));
+    assert_eq!(slack.api_base, "https://slack.com/api/");
 }
 
 #[test]
@@ -44,19 +43,15 @@ response:
   channel_sync_interval_seconds: 1
 ";
     let config = Config::parse(text).unwrap();
-    assert_eq!(config.channel_sync_interval(), SignedDuration::from_secs(1));
-    let slack = config.resolved_slack().unwrap();
-    assert_eq!(
-        slack,
-        ResolvedSlackConfig {
-            bot_token: Secret::new("xoxb-1"),
-            transport: SlackTransport::Http { signing_secret: Secret::new("8f3c") },
-            reply_in: ReplyInSetting::Thread,
-            settle: SignedDuration::from_millis(15_500),
-            history: SignedDuration::ZERO,
-            api_base: Some("http://127.0.0.1:9/api/".to_owned()),
-        }
-    );
+    let slack = config.slack_settings().unwrap();
+    let EventTransport::Webhooks { signing_secret } = &slack.events else { panic!() };
+    assert_eq!(exposed(signing_secret), "8f3c");
+    assert_eq!(exposed(&slack.bot_token), "xoxb-1");
+    assert_eq!(slack.reply_in, ReplyPlacement::Thread);
+    assert_eq!(slack.in_flight_timeout, SignedDuration::from_millis(15_500));
+    assert_eq!(slack.history_span, SignedDuration::ZERO);
+    assert_eq!(slack.sync_interval, SignedDuration::from_secs(1));
+    assert_eq!(slack.api_base, "http://127.0.0.1:9/api/");
     let shown = format!("{config:?} {slack:?}");
     assert!(!shown.contains("8f3c") && !shown.contains("xoxb-"), "{shown}");
 }
@@ -65,7 +60,7 @@ response:
 fn slack_is_off_without_its_section() {
     for text in ["", "slack:\n", "slack: ${SLACK:-}\n"] {
         let config = Config::parse(text).unwrap();
-        assert_eq!(config.resolved_slack(), None, "{text}");
+        assert!(config.slack_settings().is_none(), "{text}");
         assert_eq!(config.channel_sync_interval(), SignedDuration::from_hours(1));
     }
 }

@@ -314,6 +314,11 @@ async fn a_channel_is_public_while_everyone_may_read_it() {
     harness.discord.rename_channel(harness.tea, "green-tea").unwrap();
     let named = "SELECT count(*) FROM channels WHERE name = 'green-tea'";
     harness.until_kept(named, 1).await;
+    harness.discord.set_topic(harness.tea, "What to\nbrew").unwrap();
+    harness.until_kept("SELECT count(*) FROM channels WHERE topic = 'What to brew'", 1).await;
+    harness.asks(harness.tea, harness.mio, "sencha?");
+    harness.posts(2).await;
+    assert!(harness.prompt().contains("“What to brew”"), "{}", harness.prompt());
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -21,7 +21,7 @@ impl SlackHarness {
             let text = format!("message {number}");
             let ts = Some(Ts::from_timestamp(began + SignedDuration::from_secs(number)));
             let message = NewFakeMessage::new(&self.tea, &self.mio, &text);
-            let message = NewFakeMessage { ts, thread, is_delivered: false, ..message };
+            let message = NewFakeMessage { ts, thread, is_lost: true, ..message };
             self.slack.send_message_with(message).unwrap()
         });
         messages.collect()

@@ -206,7 +206,7 @@ async fn h27_a_gap_is_backfilled() {
     harness.until_kept(stored, 1).await;
     assert_eq!(program.stop(), Some(0));
     harness.set_history_days(7);
-    let undelivered = |message: NewFakeMessage| NewFakeMessage { is_delivered: false, ..message };
+    let undelivered = |message: NewFakeMessage| NewFakeMessage { is_lost: true, ..message };
     for number in 0..30 {
         let thread = (number % 3 == 0).then_some(old);
         let new_message =

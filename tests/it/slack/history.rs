@@ -27,9 +27,7 @@ impl SlackHarness {
         let thread = Some(thread);
         let new_message =
             NewFakeMessage { thread, ..NewFakeMessage::new(&self.tea, &self.ren, text) };
-        self.slack
-            .send_message_with(NewFakeMessage { is_delivered: false, ..new_message })
-            .unwrap();
+        self.slack.send_message_with(NewFakeMessage { is_lost: true, ..new_message }).unwrap();
     }
 
     /// Returns the threads that the program has read after the first `since` calls.

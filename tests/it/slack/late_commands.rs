@@ -12,7 +12,7 @@ async fn a_command_that_only_the_history_brings_is_carried_out_if_it_is_recent()
     let harness = SlackHarness::new().await;
     let text = format!("<@{}> mute 2h", harness.bot);
     let mute = NewFakeMessage::new(&harness.tea, &harness.mio, &text);
-    harness.slack.send_message_with(NewFakeMessage { is_delivered: false, ..mute }).unwrap();
+    harness.slack.send_message_with(NewFakeMessage { is_lost: true, ..mute }).unwrap();
     let program = harness.start().await;
     let told = harness.wait_for_posts(1).await.remove(0).text;
     assert!(told.starts_with("I’ll stay silent here until"), "{told}");

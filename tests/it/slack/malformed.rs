@@ -82,7 +82,7 @@ impl MalformedHarness {
                         .dispatcher
                         .deliveries
                         .iter()
-                        .all(|it| matches!(it.ack_status, AckStatus::Acked(_)))
+                        .all(|it| matches!(it.ack_status, AckStatus::Acked))
                 })
             })
             .await;

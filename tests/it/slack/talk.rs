@@ -190,10 +190,16 @@ async fn names_are_converted_both_ways_and_no_other_mention_is_live() {
     harness.until_kept("SELECT count(*) FROM users WHERE name = 'Renate'", 1).await;
     harness.slack.rename_channel(&harness.tea, &harness.mio, "coffee").unwrap();
     harness.until_kept("SELECT count(*) FROM channels WHERE name = 'coffee'", 1).await;
+    let topic = format!("Beans &amp; cups, <@{}> orders", harness.ren);
+    harness.slack.set_topic(&harness.tea, &harness.mio, &topic).unwrap();
+    let told = "Beans & cups, @… orders";
+    let kept = format!("SELECT count(*) FROM channels WHERE topic = '{told}'");
+    harness.until_kept(&kept, 1).await;
     harness.post_mention(&harness.tea, &harness.mio, "and now?");
     harness.wait_for_posts(2).await;
     let prompt = harness.prompt();
     assert!(prompt.contains("Renate") && prompt.contains("#coffee"), "{prompt}");
+    assert!(prompt.contains(&format!("“{told}”")), "{prompt}");
     assert_eq!(program.stop(), Some(0));
 }
 

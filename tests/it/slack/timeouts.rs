@@ -359,7 +359,7 @@ async fn a_mention_that_a_newer_page_answers_is_not_owed() {
     for (second, (user, text)) in (0..).zip(lines) {
         let ts = Some(Ts::from_timestamp(begin + SignedDuration::from_secs(second)));
         let line = NewFakeMessage::new(&harness.tea, user, &text);
-        let line = NewFakeMessage { is_delivered: false, ts, ..line };
+        let line = NewFakeMessage { is_lost: true, ts, ..line };
         harness.slack.send_message_with(line).unwrap();
     }
     harness.slack.cap_history(Some(HistoryCap { objects: 15, interval: SignedDuration::ZERO }));
@@ -382,7 +382,7 @@ async fn messages_missed_with_a_refused_token_are_read_afterwards() {
     let refused = slack.post(&item).await;
     assert!(matches!(refused, Err(PlatformError::Busy { .. })), "{refused:?}");
     let missed = NewFakeMessage::new(&harness.tea, &harness.mio, "are you there?");
-    let missed = NewFakeMessage { is_delivered: false, ..missed };
+    let missed = NewFakeMessage { is_lost: true, ..missed };
     let missed = harness.slack.send_message_with(missed).unwrap();
     harness.slack.set_token_status(TokenStatus::Valid);
     slack.post(&item).await.unwrap();
@@ -404,7 +404,7 @@ async fn a_channel_that_became_private_during_a_gap_is_private_after_it() {
     });
     let notice = NewFakeMessage {
         subtype: Some("channel_convert_to_private".to_owned()),
-        is_delivered: false,
+        is_lost: true,
         ..NewFakeMessage::new(&harness.tea, &harness.mio, "made this channel *private*.")
     };
     harness.slack.send_message_with(notice).unwrap();
@@ -482,7 +482,7 @@ async fn a_rate_limited_backfill_reads_threads_that_were_active_before_the_gap()
     let stopped = ago(2).map(|ts| ts.to_string()).unwrap();
     adapter.set_cursor(&harness.tea, &stopped).await;
     let mention = format!("<@{}> only straw?", harness.bot);
-    let missed = NewFakeMessage { is_delivered: false, ..message(1, Some(parent), &mention) };
+    let missed = NewFakeMessage { is_lost: true, ..message(1, Some(parent), &mention) };
     let missed = harness.slack.send_message_with(missed).unwrap();
     harness.slack.reset_connections();
     adapter.until_heard(missed).await;

@@ -22,7 +22,7 @@ enum Wrong {
 impl SlackHarness {
     fn send_undelivered(&self, channel: &str, text: &str) {
         let message = NewFakeMessage::new(channel, &self.mio, text);
-        self.slack.send_message_with(NewFakeMessage { is_delivered: false, ..message }).unwrap();
+        self.slack.send_message_with(NewFakeMessage { is_lost: true, ..message }).unwrap();
     }
 }
 

@@ -33,9 +33,8 @@ const SHARED: &[(&str, usize, &str)] = &[
     ("ViewBuilder", 4, OF_ONE_PAGE),
     ("WorkspaceView", 2, OF_ONE_PAGE),
     ("Fault", 3, FILLED_IN),
-    ("FaultSpec", 3, FILLED_IN),
     ("Faults", 3, FILLED_IN),
-    ("SearchDepth", 2, "the settings' own, from which the search engine's is made"),
+    ("ServerContext", 3, FILLED_IN),
 ];
 
 #[test]

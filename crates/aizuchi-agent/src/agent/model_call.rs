@@ -219,7 +219,6 @@ fn estimated_usage(llm: &dyn Llm, prompt: &Prompt) -> Usage {
 fn failed_usage(error: &LlmError, llm: &dyn Llm, prompt: &Prompt) -> Usage {
     match error {
         LlmError::TimedOut(_) => estimated_usage(llm, prompt),
-        LlmError::Refused(_) => Usage::default(),
-        LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
+        LlmError::Refused(_) | LlmError::Busy { .. } | LlmError::Unusable { .. } => error.usage(),
     }
 }

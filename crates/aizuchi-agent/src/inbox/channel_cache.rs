@@ -12,8 +12,7 @@ use aizuchi_model::memory::asker::signer;
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::setting_override::{self, SettingOverride};
-use aizuchi_model::rules::weekly_time::WeeklyTime;
-use aizuchi_model::rules::{ChannelRules, FacilitationRules, Mode, Rulebook, TimingRules};
+use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_store::FORGOTTEN_USER_ID;
 use aizuchi_store::order::{InForceChange, Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
@@ -227,19 +226,6 @@ impl ChannelCache {
         })
     }
 
-    pub fn facilitation(&self, workspace: &WorkspaceId, channel: &ChannelId) -> FacilitationRules {
-        self.with_rules(workspace, channel, |rules| rules.facilitation)
-    }
-
-    /// Returns the confidence that speaking unasked needs in a channel.
-    pub fn min_confidence(&self, workspace: &WorkspaceId, channel: &ChannelId) -> f64 {
-        self.with_rules(workspace, channel, |rules| rules.min_confidence)
-    }
-
-    pub fn timing(&self, workspace: &WorkspaceId, channel: &ChannelId) -> TimingRules {
-        self.with_rules(workspace, channel, |rules| rules.timing)
-    }
-
     /// Whether the messages of a conversation are remembered.
     pub fn remembers(&self, conversation: &ConversationId) -> bool {
         let key = (conversation.workspace.clone(), conversation.channel.clone());
@@ -250,25 +236,8 @@ impl ChannelCache {
         })
     }
 
-    /// Returns whether the persona announces in a channel that it has joined, if that differs from the default.
-    pub fn announces(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<bool> {
-        self.with_rules(workspace, channel, |rules| rules.announces)
-    }
-
-    /// Whether the settings name other companions in a channel.
-    pub fn has_named_companions(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
-        self.with_rules(workspace, channel, |rules| {
-            rules.companions.as_ref().is_some_and(|companions| !companions.is_empty())
-        })
-    }
-
-    /// Returns the other companions that the settings name in a channel.
-    pub fn named_companions(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Vec<UserId> {
-        self.with_rules(workspace, channel, |rules| rules.companions.clone().unwrap_or_default())
-    }
-
     /// Calls a function with the rules of a channel.
-    fn with_rules<T>(
+    pub fn with_rules<T>(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
@@ -279,11 +248,6 @@ impl ChannelCache {
             let (name, visibility) = (state.name(&key), state.visibility(&key));
             look(self.rulebook.read().rules_in(&Place::new(workspace, channel, name, visibility)))
         })
-    }
-
-    /// Returns when a channel's keeper receives the weekly note, if at all.
-    pub fn weekly_note(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<WeeklyTime> {
-        self.with_rules(workspace, channel, |rules| rules.weekly_note)
     }
 
     /// Returns the user who is asked in a channel before the persona posts unasked there.
@@ -463,6 +427,7 @@ mod tests {
                 id: ChannelId::new(format!("c{number:02}")),
                 name: "Tea".into(),
                 visibility: Visibility::Public,
+                topic: None,
             });
         }
         let found = cache.public_channel_named(&workspace, "tea").unwrap();

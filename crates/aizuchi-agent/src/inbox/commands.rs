@@ -182,7 +182,8 @@ impl Inbox {
         let name = self.persona_name.as_deref().unwrap_or_default();
         let rulebook = self.channel_cache.rulebook();
         let find = |name: &str| self.channel_cache.public_channel_named(workspace, name);
-        let bar = |channel: &ChannelId| self.channel_cache.min_confidence(workspace, channel);
+        let cache = &self.channel_cache;
+        let bar = |id: &ChannelId| cache.with_rules(workspace, id, |rules| rules.min_confidence);
         let written = WrittenSetting::parse_message(&request.text, name);
         let Ok((_, order)) = settings::to_order(request, written, &rulebook, find, bar) else {
             return Ok(());

@@ -72,7 +72,8 @@ impl Inbox {
     /// Returns the waits in a conversation's channel.
     pub(super) fn wait_settings_in(&self, conversation: &ConversationId) -> WaitSettings {
         let ConversationId { workspace, channel, .. } = conversation;
-        self.wait_settings.in_channel(&self.channel_cache.timing(workspace, channel))
+        let timing = self.channel_cache.with_rules(workspace, channel, |rules| rules.timing);
+        self.wait_settings.in_channel(&timing)
     }
 
     /// Returns when the conversation is at rest after this message, if no other follows.
@@ -126,7 +127,9 @@ impl Inbox {
     /// which of them is first.
     fn random_draw(&self, conversation: &ConversationId, message: &MessageId, what: &str) -> f64 {
         let ConversationId { workspace, channel, .. } = conversation;
-        let has_companions = self.channel_cache.has_named_companions(workspace, channel);
+        let has_companions = self.channel_cache.with_rules(workspace, channel, |rules| {
+            rules.companions.as_ref().is_some_and(|companions| !companions.is_empty())
+        });
         let seed = if has_companions { 0 } else { self.random_seed };
         seeded_random(seed, &[message.as_str(), what])
     }
@@ -142,8 +145,9 @@ impl Inbox {
         let on_new_message = OnNewMessage::new(mode, settings.wait);
         match mode {
             Mode::Facilitator => {
+                let ConversationId { workspace, channel, .. } = conversation;
                 let rules =
-                    self.channel_cache.facilitation(&conversation.workspace, &conversation.channel);
+                    self.channel_cache.with_rules(workspace, channel, |rules| rules.facilitation);
                 Debounce {
                     due: now + duration_from_seconds(rules.rest_seconds),
                     max_wait: duration_from_seconds(rules.max_rest_seconds),

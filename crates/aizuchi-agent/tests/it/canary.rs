@@ -122,6 +122,7 @@ impl PrivacyHarness {
             id: ChannelId::new(channel),
             name: name.into(),
             visibility,
+            topic: None,
         };
         self.harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
@@ -425,6 +426,7 @@ async fn make_private(harness: &Harness, channel: &str) {
         id: ChannelId::new(channel),
         name: channel.into(),
         visibility: Visibility::Private,
+        topic: None,
     };
     harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }

@@ -69,6 +69,7 @@ impl MemoryExt for Harness {
             id: ChannelId::new(channel),
             name: channel.into(),
             visibility,
+            topic: None,
         };
         self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }

@@ -49,6 +49,7 @@ impl MemosExt for Harness {
             id: ChannelId::new(channel),
             name: channel.into(),
             visibility,
+            topic: None,
         };
         self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }

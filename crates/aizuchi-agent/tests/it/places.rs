@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use aizuchi_agent::agent::tools::ToolSettings;
-use aizuchi_harness::fixtures::{JOIN, at, thread, top_level, workspace};
+use aizuchi_harness::fixtures::{JOIN, at, new_channel, thread, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_store;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
-use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::{Channel, ConversationId, Heard, Visibility, channel_topic};
 use aizuchi_model::rules::place::WorkspaceRules;
 use aizuchi_model::rules::setting_override::{
     PlaceSetting, SettingChange, SettingRole, SettingScope,
@@ -113,6 +113,31 @@ async fn a_step_keeps_the_rules_with_which_it_began() {
         harness.says("carol", "and when to water? does anyone know?").await;
         harness.pass(3600).await;
         assert_eq!(harness.platform.posts_in(&top_level("garden")), posts);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_topic_is_told_in_its_channel_until_it_changes() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let set = async |topic: Option<&str>| {
+            let topic = topic.map(channel_topic);
+            let garden = Channel { topic, ..new_channel("garden", Visibility::Public) };
+            harness.inbox.hear(Heard::Channel(garden)).await.unwrap();
+        };
+        let told = async |place: &str| {
+            let prompt = reply(&harness, top_level(place)).await;
+            prompt.text.contains("“Roses and hedges”")
+        };
+        set(Some("Roses and\nhedges")).await;
+        assert!(told("garden").await);
+        assert!(!told("kitchen").await);
+        // Who does not know the topic, changes nothing.
+        set(None).await;
+        assert!(told("garden").await);
+        set(Some("")).await;
+        assert!(!told("garden").await);
     })
     .await;
 }

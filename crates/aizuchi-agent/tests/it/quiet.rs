@@ -23,7 +23,8 @@ async fn muted_until(harness: &Harness) -> Option<i64> {
 }
 
 fn bar(harness: &Harness) -> f64 {
-    harness.inbox.channel_cache.min_confidence(&workspace(), &ChannelId::new("garden"))
+    let cache = &harness.inbox.channel_cache;
+    cache.with_rules(&workspace(), &ChannelId::new("garden"), |rules| rules.min_confidence)
 }
 
 #[tokio::test]

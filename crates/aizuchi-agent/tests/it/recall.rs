@@ -471,7 +471,14 @@ impl RecallExt for TestStore {
 
     async fn set_visibility(&self, channel: &str, visibility: Visibility) {
         let (id, name) = (ChannelId::new(channel), format!("#{channel}").into());
-        self.hear(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
+        self.hear(Heard::Channel(Channel {
+            workspace: workspace(),
+            id,
+            name,
+            visibility,
+            topic: None,
+        }))
+        .await;
     }
 
     /// Posts a message at the second that its id names, if the id is a number.

@@ -31,6 +31,7 @@ async fn harness(store: TestStore, language: Language) -> Harness {
         id: ChannelId::new("attic"),
         name: "attic".into(),
         visibility: Visibility::Private,
+        topic: None,
     };
     harness.inbox.hear(Heard::Channel(attic)).await.unwrap();
     harness.with_options(HarnessOptions {

@@ -30,6 +30,7 @@ async fn set_visibility(harness: &Harness, channel: &str, visibility: Visibility
         id: ChannelId::new(channel),
         name: channel.into(),
         visibility,
+        topic: None,
     };
     harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }

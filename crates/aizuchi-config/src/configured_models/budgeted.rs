@@ -155,10 +155,9 @@ impl BudgetedModel {
         let answer = call.await;
         let usage = match &answer {
             Ok(response) => usage(response),
-            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => *usage,
             // The provider may have charged for the call without reporting the usage.
             Err(LlmError::TimedOut(_)) => most,
-            Err(LlmError::Refused(_)) => Usage::default(),
+            Err(error) => error.usage(),
         };
         self.book(&planned, usage).await;
         answer

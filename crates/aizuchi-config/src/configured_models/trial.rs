@@ -85,12 +85,7 @@ fn attempt(
 ) -> Attempt {
     let (usage, result) = match checked {
         Ok(usage) => (*usage, AttemptResult::Kept),
-        Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
-            (*usage, AttemptResult::Failed)
-        }
-        Err(LlmError::Refused(_) | LlmError::TimedOut(_)) => {
-            (Usage::default(), AttemptResult::Failed)
-        }
+        Err(error) => (error.usage(), AttemptResult::Failed),
     };
     Attempt {
         verb: VERB.into(),

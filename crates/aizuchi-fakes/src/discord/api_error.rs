@@ -5,99 +5,61 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The errors that this fake knows, by Discord's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorCode {
-    Unauthorized,
-    NotFound,
-    MethodNotAllowed,
-    UnknownChannel,
-    UnknownGuild,
-    UnknownMember,
-    UnknownMessage,
-    UnknownRole,
-    UnknownUser,
-    UnknownEmoji,
-    UnknownWebhook,
-    UnknownInteraction,
-    UnknownCommand,
-    #[serde(rename = "acknowledged")]
-    AlreadyAcknowledged,
-    MissingAccess,
-    NotTheAuthor,
-    EmptyMessage,
-    CannotSendToUser,
-    NotATextChannel,
-    MissingPermissions,
-    #[serde(rename = "too_few_or_too_many")]
-    InvalidMessageCount,
-    SystemMessage,
-    WrongChannelType,
-    TooOldToDelete,
-    InvalidBody,
-    ThreadArchived,
-    InvalidJson,
-    SlowMode,
-    ReactionBlocked,
-    ReplyWithoutHistory,
-    AlreadyAThread,
-    ThreadLocked,
-    Internal,
+macro_rules! error_codes {
+    ($($name:ident $status:literal $code:literal $message:literal)*) => {
+        /// The errors that this fake knows, by Discord's names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ErrorCode {
+            $($name),*
+        }
+
+        impl ErrorCode {
+            /// Returns the HTTP status, and Discord's code and message.
+            fn response_parts(self) -> (u16, u64, &'static str) {
+                match self {
+                    $(Self::$name => ($status, $code, $message)),*
+                }
+            }
+        }
+    };
 }
 
-impl ErrorCode {
-    /// Returns the HTTP status, and Discord's code and message.
-    fn response_parts(self) -> (u16, u64, &'static str) {
-        match self {
-            Self::Unauthorized => (401, 0, "401: Unauthorized"),
-            Self::NotFound => (404, 0, "404: Not Found"),
-            Self::MethodNotAllowed => (405, 0, "405: Method Not Allowed"),
-            Self::UnknownChannel => (404, 10003, "Unknown Channel"),
-            Self::UnknownGuild => (404, 10004, "Unknown Guild"),
-            Self::UnknownMember => (404, 10007, "Unknown Member"),
-            Self::UnknownMessage => (404, 10008, "Unknown Message"),
-            Self::UnknownRole => (404, 10011, "Unknown Role"),
-            Self::UnknownUser => (404, 10013, "Unknown User"),
-            Self::UnknownEmoji => (400, 10014, "Unknown Emoji"),
-            Self::UnknownWebhook => (404, 10015, "Unknown Webhook"),
-            Self::UnknownInteraction => (404, 10062, "Unknown interaction"),
-            Self::UnknownCommand => (404, 10063, "Unknown application command"),
-            Self::AlreadyAcknowledged => (400, 40060, "Interaction has already been acknowledged."),
-            Self::MissingAccess => (403, 50001, "Missing Access"),
-            Self::NotTheAuthor => (403, 50005, "Cannot edit a message authored by another user"),
-            Self::EmptyMessage => (400, 50006, "Cannot send an empty message"),
-            Self::CannotSendToUser => (403, 50007, "Cannot send messages to this user"),
-            Self::NotATextChannel => (400, 50008, "Cannot send messages in a non-text channel"),
-            Self::MissingPermissions => (403, 50013, "Missing Permissions"),
-            Self::InvalidMessageCount => (
-                400,
-                50016,
-                "Provided too few or too many messages to delete. Must provide at least 2 and at most 100 messages to delete.",
-            ),
-            Self::SystemMessage => (403, 50021, "Cannot execute action on a system message"),
-            Self::WrongChannelType => (400, 50024, "Cannot execute action on this channel type"),
-            Self::TooOldToDelete => {
-                (400, 50034, "You can only bulk delete messages that are under 14 days old.")
-            }
-            Self::InvalidBody => (400, 50035, "Invalid Form Body"),
-            Self::ThreadArchived => (400, 50083, "Thread is archived"),
-            Self::InvalidJson => (400, 50109, "The request body contains invalid JSON."),
-            Self::SlowMode => {
-                (429, 20016, "This action cannot be performed due to slowmode rate limit.")
-            }
-            Self::ReactionBlocked => (403, 90001, "Reaction blocked"),
-            Self::ReplyWithoutHistory => {
-                (400, 160_002, "You cannot reply without permission to read message history")
-            }
-            Self::AlreadyAThread => {
-                (400, 160_004, "A thread has already been created for this message")
-            }
-            Self::ThreadLocked => (400, 160_005, "Thread is locked"),
-            Self::Internal => (500, 0, "500: Internal Server Error"),
-        }
-    }
+error_codes! {
+    Unauthorized 401 0 "401: Unauthorized"
+    NotFound 404 0 "404: Not Found"
+    MethodNotAllowed 405 0 "405: Method Not Allowed"
+    UnknownChannel 404 10003 "Unknown Channel"
+    UnknownGuild 404 10004 "Unknown Guild"
+    UnknownMember 404 10007 "Unknown Member"
+    UnknownMessage 404 10008 "Unknown Message"
+    UnknownUser 404 10013 "Unknown User"
+    UnknownEmoji 400 10014 "Unknown Emoji"
+    UnknownWebhook 404 10015 "Unknown Webhook"
+    UnknownInteraction 404 10062 "Unknown interaction"
+    UnknownCommand 404 10063 "Unknown application command"
+    AlreadyAcknowledged 400 40060 "Interaction has already been acknowledged."
+    MissingAccess 403 50001 "Missing Access"
+    NotTheAuthor 403 50005 "Cannot edit a message authored by another user"
+    EmptyMessage 400 50006 "Cannot send an empty message"
+    CannotSendToUser 403 50007 "Cannot send messages to this user"
+    NotATextChannel 400 50008 "Cannot send messages in a non-text channel"
+    MissingPermissions 403 50013 "Missing Permissions"
+    InvalidMessageCount 400 50016 "Provided too few or too many messages to delete. Must provide at least 2 and at most 100 messages to delete."
+    SystemMessage 403 50021 "Cannot execute action on a system message"
+    WrongChannelType 400 50024 "Cannot execute action on this channel type"
+    TooOldToDelete 400 50034 "You can only bulk delete messages that are under 14 days old."
+    InvalidBody 400 50035 "Invalid Form Body"
+    ThreadArchived 400 50083 "Thread is archived"
+    InvalidJson 400 50109 "The request body contains invalid JSON."
+    SlowMode 429 20016 "This action cannot be performed due to slowmode rate limit."
+    ReplyWithoutHistory 400 160_002 "You cannot reply without permission to read message history"
+    AlreadyAThread 400 160_004 "A thread has already been created for this message"
+    ThreadLocked 400 160_005 "Thread is locked"
 }
+
+/// What a request gives.
+pub type ApiResult<T = ()> = Result<T, ApiError>;
 
 /// An error response.
 #[derive(Clone, Debug, PartialEq)]

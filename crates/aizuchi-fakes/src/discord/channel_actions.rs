@@ -5,7 +5,7 @@ use twilight_model::channel::ChannelType;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::channel::{FakeChannel, NewChannel};
 use crate::discord::guild::{FakeMember, FakeRole};
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
@@ -13,7 +13,7 @@ use crate::discord::permission::OverwriteTarget;
 use crate::discord::world::{EventTopic, World};
 
 impl World {
-    pub fn add_channel(&mut self, new: NewChannel) -> Result<ChannelId, ApiError> {
+    pub fn add_channel(&mut self, new: NewChannel) -> ApiResult<ChannelId> {
         let first = self.guilds.keys().next().copied();
         let guild = new.guild.or(first).ok_or(ErrorCode::UnknownGuild)?;
         self.guild(guild)?;
@@ -41,7 +41,7 @@ impl World {
         target: OverwriteTarget,
         allow: Permissions,
         deny: Permissions,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let event_count = self.pending_events.len();
         self.set_overwrite(channel, target, allow, deny)?;
         self.pending_events.truncate(event_count);
@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Emits an event about a guild's channel. Apps get it even for channels that they cannot see.
-    pub fn emit_channel(&mut self, name: &'static str, id: ChannelId) -> Result<(), ApiError> {
+    pub fn emit_channel(&mut self, name: &'static str, id: ChannelId) -> ApiResult {
         let object = self.channel_json(self.channel(id)?);
         self.emit(name, Intents::GUILDS, object);
         Ok(())
@@ -59,7 +59,7 @@ impl World {
         &mut self,
         id: ChannelId,
         change: impl FnOnce(&mut FakeChannel),
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         if self.channel(id)?.thread.is_some() {
             return self.update_thread(id, change);
         }
@@ -68,7 +68,7 @@ impl World {
     }
 
     /// Deletes a channel or a thread with its messages.
-    pub fn delete_channel(&mut self, id: ChannelId) -> Result<(), ApiError> {
+    pub fn delete_channel(&mut self, id: ChannelId) -> ApiResult {
         let channel = self.channel(id)?;
         if channel.thread.is_some() {
             let data = json!({
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// Opens the direct message between the app and a user, or returns the existing one.
-    pub fn open_direct_message(&mut self, user: UserId) -> Result<ChannelId, ApiError> {
+    pub fn open_direct_message(&mut self, user: UserId) -> ApiResult<ChannelId> {
         self.user(user)?;
         let existing = self.channels.values().find(|channel| channel.recipient == Some(user));
         if let Some(existing) = existing {
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// Adds a user to a guild.
-    pub fn add_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
+    pub fn add_member(&mut self, guild: GuildId, user: UserId) -> ApiResult {
         self.user(user)?;
         let now = self.now();
         let member = FakeMember { nick: None, roles: Vec::new(), joined_at: now };
@@ -114,7 +114,7 @@ impl World {
         Ok(())
     }
 
-    pub fn remove_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
+    pub fn remove_member(&mut self, guild: GuildId, user: UserId) -> ApiResult {
         self.guild_mut(guild)?.members.remove(&user).ok_or(ErrorCode::UnknownMember)?;
         if user == self.bot_user {
             // The app was removed: to the app the guild is gone, and this is the only event.
@@ -131,7 +131,7 @@ impl World {
         guild: GuildId,
         user: UserId,
         change: impl FnOnce(&mut FakeMember),
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let members = &mut self.guild_mut(guild)?.members;
         change(members.get_mut(&user).ok_or(ErrorCode::UnknownMember)?);
         let mut object = self.member_json(guild, user)?;
@@ -146,7 +146,7 @@ impl World {
         guild: GuildId,
         name: &str,
         permissions: Permissions,
-    ) -> Result<RoleId, ApiError> {
+    ) -> ApiResult<RoleId> {
         let id: RoleId = self.new_id();
         let roles = &mut self.guild_mut(guild)?.roles;
         let position = i64::try_from(roles.len()).unwrap_or(1);
@@ -158,7 +158,7 @@ impl World {
         Ok(id)
     }
 
-    pub fn rename_guild(&mut self, guild: GuildId, name: &str) -> Result<(), ApiError> {
+    pub fn rename_guild(&mut self, guild: GuildId, name: &str) -> ApiResult {
         name.clone_into(&mut self.guild_mut(guild)?.name);
         let object = self.guild(guild)?.to_json();
         self.emit("GUILD_UPDATE", Intents::GUILDS, object);
@@ -166,11 +166,7 @@ impl World {
     }
 
     /// Starts or ends an outage of a guild.
-    pub fn set_unavailable(
-        &mut self,
-        guild: GuildId,
-        is_unavailable: bool,
-    ) -> Result<(), ApiError> {
+    pub fn set_unavailable(&mut self, guild: GuildId, is_unavailable: bool) -> ApiResult {
         self.guild_mut(guild)?.is_unavailable = is_unavailable;
         let (name, data) = match is_unavailable {
             true => ("GUILD_DELETE", json!({ "id": guild, "unavailable": true })),

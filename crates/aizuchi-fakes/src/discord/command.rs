@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use twilight_model::channel::message::MessageFlags;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::id::{ChannelId, GuildId, InteractionId, UserId};
 use crate::discord::message::FakeMessage;
 
@@ -84,7 +84,7 @@ impl CommandRegistry {
     }
 
     /// Finds an interaction by its token, while the token is valid.
-    pub fn by_token(&mut self, token: &str, now: Timestamp) -> Result<&mut Interaction, ApiError> {
+    pub fn by_token(&mut self, token: &str, now: Timestamp) -> ApiResult<&mut Interaction> {
         let found = self.interactions.values_mut().find(|interaction| interaction.token == token);
         let is_valid = |interaction: &&mut Interaction| {
             now.duration_since(interaction.created_at) <= INTERACTION_TOKEN_TTL

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::MessageFlags;
 use twilight_model::gateway::Intents;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode};
 use crate::discord::command::{
     Interaction, InteractionResponse, InteractionStatus, NewInteraction,
 };
 use crate::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId, UserId};
 use crate::discord::mention::allow_all_mentions;
-use crate::discord::message::{EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind};
+use crate::discord::message::{EventDelivery, FakeAuthor, FakeMessage, MessageKind};
 use crate::discord::serialize::Transport;
 use crate::discord::world::World;
 
@@ -58,7 +58,7 @@ impl World {
     }
 
     /// Starts an interaction and emits its event.
-    pub fn interact(&mut self, new: NewInteraction) -> Result<InteractionId, ApiError> {
+    pub fn interact(&mut self, new: NewInteraction) -> ApiResult<InteractionId> {
         let id: InteractionId = self.id_at(new.at);
         let channel = self.channel(new.channel)?;
         let command = self.commands.find(channel.guild, &new.name);
@@ -76,12 +76,12 @@ impl World {
     /// Clicks the button with this label below a message, as a user.
     pub fn click(
         &mut self,
-        key: MessageKey,
+        channel: ChannelId,
+        message: MessageId,
         user: UserId,
         label: &str,
-    ) -> Result<InteractionId, ApiError> {
-        let channel = self.channel(key.channel)?;
-        let message = self.message(key.channel, key.message)?;
+    ) -> ApiResult<InteractionId> {
+        let message = self.message(channel, message)?;
         let rows = message.components.iter();
         let mut buttons = rows.flat_map(|row| row["components"].as_array().into_iter().flatten());
         let button = buttons.find(|it| it["label"] == label && it["disabled"] != true);
@@ -89,19 +89,14 @@ impl World {
             "custom_id": button.ok_or(ErrorCode::UnknownInteraction)?["custom_id"],
             "component_type": 2,
         });
-        let message = self.message_json(channel, message, Transport::Gateway);
-        let id = self.new_id();
-        let (channel, name) = (key.channel, label.to_owned());
+        let message = self.message_json(self.channel(channel)?, message, Transport::Gateway);
+        let (id, name) = (self.new_id(), label.to_owned());
         let new = NewInteraction { channel, user, kind: 3, name, options: Value::Null, at: None };
         self.begin_interaction(id, new, data, &message)
     }
 
     /// Submits the form that a user got for a click, with this text in its field.
-    pub fn submit_form(
-        &mut self,
-        clicked: InteractionId,
-        text: &str,
-    ) -> Result<InteractionId, ApiError> {
+    pub fn submit_form(&mut self, clicked: InteractionId, text: &str) -> ApiResult<InteractionId> {
         let interaction = self.commands.interactions.get(&clicked);
         let interaction = interaction.ok_or(ErrorCode::UnknownInteraction)?;
         let form = interaction.form.as_ref().ok_or(ErrorCode::UnknownInteraction)?;
@@ -119,7 +114,7 @@ impl World {
         new: NewInteraction,
         data: Value,
         message: &Value,
-    ) -> Result<InteractionId, ApiError> {
+    ) -> ApiResult<InteractionId> {
         let token = format!("dev-interaction-{id}");
         let mut event = self.interaction_json(id, &token, &new, data)?;
         if !message.is_null() {
@@ -149,7 +144,7 @@ impl World {
         token: &str,
         new: &NewInteraction,
         data: Value,
-    ) -> Result<Value, ApiError> {
+    ) -> ApiResult<Value> {
         let channel = self.channel(new.channel)?;
         let mut channel_object = self.channel_json(channel);
         channel_object["permissions"] = json!(self.permissions(new.user, channel));
@@ -192,7 +187,7 @@ impl World {
         token: &str,
         kind: u64,
         data: &Value,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let now = self.now();
         let existing = self.commands.interactions.get_mut(&id);
         let interaction = existing.filter(|interaction| interaction.token == token);
@@ -237,7 +232,7 @@ impl World {
         interaction: &Interaction,
         flags: MessageFlags,
         body: &Value,
-    ) -> Result<MessageId, ApiError> {
+    ) -> ApiResult<MessageId> {
         let id = self.new_id();
         let text = body["content"].as_str().unwrap_or_default();
         let mut message = FakeMessage::new(id, FakeAuthor::User(self.bot_user), text);
@@ -267,11 +262,7 @@ impl World {
 
     /// Emits the event for an ephemeral message, which the app gets, too, in the form of a direct message (issue 4557
     /// of discord/discord-api-docs).
-    fn emit_ephemeral(
-        &mut self,
-        channel: ChannelId,
-        message: &FakeMessage,
-    ) -> Result<(), ApiError> {
+    fn emit_ephemeral(&mut self, channel: ChannelId, message: &FakeMessage) -> ApiResult {
         let mut object = self.message_json(self.channel(channel)?, message, Transport::Gateway);
         if let Some(object) = object.as_object_mut() {
             object.retain(|key, _| key != "guild_id" && key != "member");
@@ -286,7 +277,7 @@ impl World {
         interaction: &Interaction,
         id: MessageId,
         text: &str,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let now = self.now();
         let existing = self.commands.interactions.get_mut(&interaction.id);
         let responses = existing
@@ -297,18 +288,13 @@ impl World {
         text.clone_into(&mut response.message.content);
         response.message.edited = Some(now);
         if !response.is_ephemeral {
-            let key = MessageKey { channel: interaction.channel, message: id };
-            self.edit_message(key, text, &allow_all_mentions())?;
+            self.edit_message(interaction.channel, id, text, &allow_all_mentions())?;
         }
         Ok(())
     }
 
     /// Deletes a response to an interaction.
-    pub fn delete_response(
-        &mut self,
-        interaction: &Interaction,
-        id: MessageId,
-    ) -> Result<(), ApiError> {
+    pub fn delete_response(&mut self, interaction: &Interaction, id: MessageId) -> ApiResult {
         let existing = self.commands.interactions.get_mut(&interaction.id);
         let responses = existing
             .map(|interaction| &mut interaction.responses)
@@ -316,7 +302,7 @@ impl World {
         let index = responses.iter().position(|response| response.message.id == id);
         let response = responses.remove(index.ok_or(ErrorCode::UnknownMessage)?);
         if !response.is_ephemeral {
-            self.delete_message(MessageKey { channel: interaction.channel, message: id })?;
+            self.delete_message(interaction.channel, id)?;
         }
         Ok(())
     }
@@ -337,7 +323,7 @@ fn max_length(field: &Value) -> usize {
     chosen.unwrap_or(MAX_FIELD)
 }
 
-fn validate_form(form: &Value) -> Result<(), ApiError> {
+fn validate_form(form: &Value) -> ApiResult {
     let length = |text: &Value| text.as_str().map_or(0, |text| text.encode_utf16().count());
     let wrong = |field| {
         ApiError::invalid_field(field, "BASE_TYPE_BAD_LENGTH", "Must be of the right length.")
@@ -358,7 +344,7 @@ fn validate_form(form: &Value) -> Result<(), ApiError> {
 }
 
 /// Returns the payload of a form that was submitted with this text in its field.
-fn filled_form(form: &Value, text: &str) -> Result<Value, ApiError> {
+fn filled_form(form: &Value, text: &str) -> ApiResult<Value> {
     let field = form_field(form).ok_or(ErrorCode::InvalidBody)?;
     if text.encode_utf16().count() > max_length(field) {
         return Err(ErrorCode::InvalidBody.into());

@@ -9,21 +9,41 @@ use serde_json::Value;
 use twilight_model::gateway::Intents;
 
 use crate::discord::FakeDiscord;
-use crate::discord::api_error::ApiError;
+use crate::discord::api_error::ApiResult;
 use crate::discord::command::NewInteraction;
 use crate::discord::id::{ChannelId, InteractionId, MessageId, UserId};
 use crate::discord::mention::allow_all_mentions;
-use crate::discord::message::{FakeAuthor, FakeEmoji, FakeMessage, MessageKey, NewFakeMessage};
+use crate::discord::message::{FakeAuthor, FakeEmoji, FakeMessage, NewFakeMessage};
 use crate::discord::thread::NewThread;
 use crate::discord::world::{FakeEvent, World};
 
 impl FakeDiscord {
+    delegate! { world:
+        fn send_message_with(message: NewFakeMessage) -> ApiResult<MessageId>;
+        /// Adds a link preview to a message, whose text does not change.
+        fn unfurl(channel: ChannelId, message: MessageId) -> ApiResult;
+        fn delete_message(channel: ChannelId, message: MessageId) -> ApiResult;
+        fn bulk_delete_messages(channel: ChannelId, messages: &[MessageId]) -> ApiResult;
+        fn start_typing(channel: ChannelId, user: UserId) -> ApiResult;
+        /// Starts a thread of any kind as a user.
+        fn start_thread(new: NewThread) -> ApiResult<ChannelId>;
+        fn join_thread(thread: ChannelId, user: UserId) -> ApiResult;
+        fn leave_thread(thread: ChannelId, user: UserId) -> ApiResult;
+        /// Interacts with the app in any way, as a user.
+        fn interact(interaction: NewInteraction) -> ApiResult<InteractionId>;
+        /// Clicks the button with this label below a message, as a user.
+        fn click(channel: ChannelId, message: MessageId, user: UserId, label: &str)
+            -> ApiResult<InteractionId>;
+        /// Submits the form that a user got for a click, with this text in its field.
+        fn submit_form(clicked: InteractionId, text: &str) -> ApiResult<InteractionId>;
+    }
+
     pub fn send_message(
         &self,
         channel: ChannelId,
         user: UserId,
         text: &str,
-    ) -> Result<MessageId, ApiError> {
+    ) -> ApiResult<MessageId> {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
     }
 
@@ -34,46 +54,14 @@ impl FakeDiscord {
         user: UserId,
         to: MessageId,
         text: &str,
-    ) -> Result<MessageId, ApiError> {
-        self.send_message_with(NewFakeMessage {
-            reply_to: Some(to),
-            ..NewFakeMessage::new(channel, user, text)
-        })
-    }
-
-    pub fn send_message_with(&self, message: NewFakeMessage) -> Result<MessageId, ApiError> {
-        self.with_world(|world| world.send_message(message))
+    ) -> ApiResult<MessageId> {
+        let message = NewFakeMessage::new(channel, user, text);
+        self.send_message_with(NewFakeMessage { reply_to: Some(to), ..message })
     }
 
     /// Edits a message as its author.
-    pub fn edit_message(
-        &self,
-        channel: ChannelId,
-        message: MessageId,
-        text: &str,
-    ) -> Result<(), ApiError> {
-        self.with_world(|world| {
-            world.edit_message(MessageKey { channel, message }, text, &allow_all_mentions())
-        })
-    }
-
-    /// Adds a link preview to a message, whose text does not change.
-    pub fn unfurl(&self, channel: ChannelId, message: MessageId) -> Result<(), ApiError> {
-        self.with_world(|world| {
-            world.unfurl(MessageKey { channel, message }, "https://example.com/")
-        })
-    }
-
-    pub fn delete_message(&self, channel: ChannelId, message: MessageId) -> Result<(), ApiError> {
-        self.with_world(|world| world.delete_message(MessageKey { channel, message }))
-    }
-
-    pub fn bulk_delete_messages(
-        &self,
-        channel: ChannelId,
-        messages: &[MessageId],
-    ) -> Result<(), ApiError> {
-        self.with_world(|world| world.bulk_delete_messages(channel, messages))
+    pub fn edit_message(&self, channel: ChannelId, message: MessageId, text: &str) -> ApiResult {
+        self.with_world(|world| world.edit_message(channel, message, text, &allow_all_mentions()))
     }
 
     /// Adds a reaction as a user. `emoji` has the form used in Discord's URLs: `🎉`, or `name:id`.
@@ -83,9 +71,9 @@ impl FakeDiscord {
         message: MessageId,
         user: UserId,
         emoji: &str,
-    ) -> Result<(), ApiError> {
-        let key = MessageKey { channel, message };
-        self.with_world(|world| world.add_reaction(key, user, &FakeEmoji::parse(emoji)))
+    ) -> ApiResult {
+        let emoji = FakeEmoji::parse(emoji);
+        self.with_world(|world| world.add_reaction(channel, message, user, &emoji))
     }
 
     pub fn remove_reaction(
@@ -94,13 +82,9 @@ impl FakeDiscord {
         message: MessageId,
         user: UserId,
         emoji: &str,
-    ) -> Result<(), ApiError> {
-        let key = MessageKey { channel, message };
-        self.with_world(|world| world.remove_reaction(key, user, &FakeEmoji::parse(emoji)))
-    }
-
-    pub fn start_typing(&self, channel: ChannelId, user: UserId) -> Result<(), ApiError> {
-        self.with_world(|world| world.start_typing(channel, user))
+    ) -> ApiResult {
+        let emoji = FakeEmoji::parse(emoji);
+        self.with_world(|world| world.remove_reaction(channel, message, user, &emoji))
     }
 
     /// Starts a thread from a message as a user.
@@ -110,15 +94,9 @@ impl FakeDiscord {
         message: MessageId,
         user: UserId,
         name: &str,
-    ) -> Result<ChannelId, ApiError> {
-        self.with_world(|world| {
-            world.start_thread_from_message(message, NewThread::new(channel, user, name))
-        })
-    }
-
-    /// Starts a thread of any kind as a user.
-    pub fn start_thread(&self, new: NewThread) -> Result<ChannelId, ApiError> {
-        self.with_world(|world| world.start_thread(new))
+    ) -> ApiResult<ChannelId> {
+        let new = NewThread::new(channel, user, name);
+        self.with_world(|world| world.start_thread_from_message(message, new))
     }
 
     /// Posts in a forum as a user. The post's first message has the id of its thread.
@@ -128,7 +106,7 @@ impl FakeDiscord {
         user: UserId,
         title: &str,
         text: &str,
-    ) -> Result<ChannelId, ApiError> {
+    ) -> ApiResult<ChannelId> {
         self.with_world(|world| {
             let mut first_message =
                 FakeMessage::new(MessageId::new(1), FakeAuthor::User(user), text);
@@ -140,20 +118,12 @@ impl FakeDiscord {
         })
     }
 
-    pub fn join_thread(&self, thread: ChannelId, user: UserId) -> Result<(), ApiError> {
-        self.with_world(|world| world.join_thread(thread, user))
-    }
-
-    pub fn leave_thread(&self, thread: ChannelId, user: UserId) -> Result<(), ApiError> {
-        self.with_world(|world| world.leave_thread(thread, user))
-    }
-
-    pub fn archive_thread(&self, thread: ChannelId) -> Result<(), ApiError> {
+    pub fn archive_thread(&self, thread: ChannelId) -> ApiResult {
         self.with_world(|world| world.set_archived(thread, true))
     }
 
     /// Locks a thread, so that no messages can be sent to it.
-    pub fn lock_thread(&self, thread: ChannelId) -> Result<(), ApiError> {
+    pub fn lock_thread(&self, thread: ChannelId) -> ApiResult {
         self.with_world(|world| {
             world.update_thread(thread, |channel| {
                 if let Some(thread) = &mut channel.thread {
@@ -170,7 +140,7 @@ impl FakeDiscord {
         user: UserId,
         name: &str,
         options: Value,
-    ) -> Result<InteractionId, ApiError> {
+    ) -> ApiResult<InteractionId> {
         self.interact(NewInteraction {
             channel,
             user,
@@ -181,34 +151,9 @@ impl FakeDiscord {
         })
     }
 
-    /// Clicks the button with this label below a message, as a user.
-    pub fn click(
-        &self,
-        channel: ChannelId,
-        message: MessageId,
-        user: UserId,
-        label: &str,
-    ) -> Result<InteractionId, ApiError> {
-        self.with_world(|world| world.click(MessageKey { channel, message }, user, label))
-    }
-
     /// Returns the form that a user got for a click, if any.
     pub fn form(&self, clicked: InteractionId) -> Option<Value> {
         self.read(|state| state.world.commands.interactions.get(&clicked)?.form.clone())
-    }
-
-    /// Submits that form, with this text in its field.
-    pub fn submit_form(
-        &self,
-        clicked: InteractionId,
-        text: &str,
-    ) -> Result<InteractionId, ApiError> {
-        self.with_world(|world| world.submit_form(clicked, text))
-    }
-
-    /// Interacts with the app in any way, as a user.
-    pub fn interact(&self, interaction: NewInteraction) -> Result<InteractionId, ApiError> {
-        self.with_world(|world| world.interact(interaction))
     }
 
     /// Sends an arbitrary event to all sessions.

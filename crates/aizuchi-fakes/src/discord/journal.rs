@@ -1,12 +1,13 @@
 //! A journal of the app's actions, for assertions.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::discord::id::{ChannelId, MessageId};
 use crate::discord::method::Method;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordedCall {
     pub method: Method,
     /// The path with its query string.
@@ -19,7 +20,7 @@ pub struct RecordedCall {
 }
 
 /// A message that the app has posted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordedPost {
     pub channel: ChannelId,
     pub id: MessageId,
@@ -30,7 +31,7 @@ pub struct RecordedPost {
 }
 
 /// A payload that the app has sent to the gateway, without its token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReceivedPayload {
     pub connection: u64,
     pub op: u64,

@@ -7,13 +7,6 @@ use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::id::{ChannelId, MessageId, RoleId, UserId, WebhookId};
 
-/// Identifies a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageKey {
-    pub channel: ChannelId,
-    pub message: MessageId,
-}
-
 #[derive(Clone, Debug)]
 pub struct FakeMessage {
     pub id: MessageId,

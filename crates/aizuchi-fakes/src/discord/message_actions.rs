@@ -4,18 +4,19 @@ use serde_json::json;
 use twilight_model::channel::message::AllowedMentions;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
+use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, MessageId, UserId};
 use crate::discord::mention::{ParsedMentions, allow_all_mentions, parse_mentions};
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeEmoji, FakeMessage, FakeReaction, MessageKey, MessageKind,
-    MessageReference, NewFakeMessage, ReplyPing,
+    EventDelivery, FakeAuthor, FakeEmoji, FakeMessage, FakeReaction, MessageKind, MessageReference,
+    NewFakeMessage, ReplyPing,
 };
 use crate::discord::serialize::Transport;
 use crate::discord::world::{EventTopic, World};
 
 impl World {
-    pub fn send_message(&mut self, new: NewFakeMessage) -> Result<MessageId, ApiError> {
+    pub fn send_message_with(&mut self, new: NewFakeMessage) -> ApiResult<MessageId> {
         let author = self.resolve_author(&new)?;
         let id = self.id_at(new.at);
         let mut message = FakeMessage::new(id, author, &new.text);
@@ -35,24 +36,26 @@ impl World {
         Ok(id)
     }
 
-    fn resolve_author(&mut self, new: &NewFakeMessage) -> Result<FakeAuthor, ApiError> {
+    fn resolve_author(&mut self, new: &NewFakeMessage) -> ApiResult<FakeAuthor> {
         if let Some(name) = &new.webhook {
             return Ok(FakeAuthor::Webhook { id: self.new_id(), name: name.clone() });
         }
-        let channel = self.channel(new.channel)?;
+        self.require_can_send(new.user, new.channel)?;
+        Ok(FakeAuthor::User(new.user))
+    }
+
+    /// Fails with Discord's error if a user may not send messages to a channel.
+    pub fn require_can_send(&self, user: UserId, id: ChannelId) -> ApiResult<&FakeChannel> {
+        let channel = self.require_permissions(user, id, Permissions::VIEW_CHANNEL)?;
         if !channel.is_text() {
             return Err(ErrorCode::NotATextChannel.into());
         }
-        let required = match channel.thread {
+        let required = match &channel.thread {
+            Some(thread) if thread.is_locked => return Err(ErrorCode::ThreadLocked.into()),
             Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
             None => Permissions::SEND_MESSAGES,
         };
-        let can_send = !channel.thread.as_ref().is_some_and(|thread| thread.is_locked);
-        if !can_send {
-            return Err(ErrorCode::ThreadLocked.into());
-        }
-        self.require_permissions(new.user, new.channel, required)?;
-        Ok(FakeAuthor::User(new.user))
+        self.require_permissions(user, id, required)
     }
 
     /// Sets which mentions of a message ping, according to its author's `allowed_mentions` and permissions.
@@ -85,7 +88,7 @@ impl World {
         channel: ChannelId,
         message: FakeMessage,
         delivery: EventDelivery,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let id = message.id;
         let author = message.author.user();
         let mut participants: Vec<UserId> = author.into_iter().collect();
@@ -104,48 +107,55 @@ impl World {
             self.join_if_thread(channel, user)?;
         }
         if delivery == EventDelivery::Delivered {
-            self.emit_message("MESSAGE_CREATE", MessageKey { channel, message: id })?;
+            self.emit_message("MESSAGE_CREATE", channel, id)?;
         }
         Ok(())
     }
 
-    pub fn emit_message(&mut self, name: &'static str, key: MessageKey) -> Result<(), ApiError> {
-        let channel = self.channel(key.channel)?;
-        let message = self.message(key.channel, key.message)?;
-        let mut object = self.message_json(channel, message, Transport::Gateway);
+    pub fn emit_message(
+        &mut self,
+        name: &'static str,
+        channel: ChannelId,
+        id: MessageId,
+    ) -> ApiResult {
+        let message = self.message(channel, id)?;
+        let mut object = self.message_json(self.channel(channel)?, message, Transport::Gateway);
         if let (Some(nonce), "MESSAGE_CREATE") = (&message.nonce, name) {
             object["nonce"] = nonce.clone();
         }
-        self.emit_in_channel(key.channel, EventTopic::Messages, name, object);
+        self.emit_in_channel(channel, EventTopic::Messages, name, object);
         Ok(())
     }
 
     pub fn edit_message(
         &mut self,
-        key: MessageKey,
+        channel: ChannelId,
+        id: MessageId,
         text: &str,
         allowed: &AllowedMentions,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let now = self.now();
-        let mut message = self.message(key.channel, key.message)?.clone();
+        let mut message = self.message(channel, id)?.clone();
         text.clone_into(&mut message.content);
         message.edited = Some(now);
-        self.set_mentions(key.channel, &mut message, allowed);
-        *self.message_mut(key.channel, key.message)? = message;
-        self.emit_message("MESSAGE_UPDATE", key)
+        self.set_mentions(channel, &mut message, allowed);
+        *self.message_mut(channel, id)? = message;
+        self.emit_message("MESSAGE_UPDATE", channel, id)
     }
 
     /// Adds a link preview, which does not change the text.
-    pub fn unfurl(&mut self, key: MessageKey, url: &str) -> Result<(), ApiError> {
-        let message = self.message_mut(key.channel, key.message)?;
-        message.embeds.push(json!({ "type": "link", "url": url, "title": "A page" }));
-        self.emit_message("MESSAGE_UPDATE", key)
+    pub fn unfurl(&mut self, channel: ChannelId, id: MessageId) -> ApiResult {
+        let message = self.message_mut(channel, id)?;
+        message
+            .embeds
+            .push(json!({ "type": "link", "url": "https://example.com/", "title": "A page" }));
+        self.emit_message("MESSAGE_UPDATE", channel, id)
     }
 
-    pub fn delete_message(&mut self, key: MessageKey) -> Result<(), ApiError> {
-        self.remove_message(key)?;
-        let data = json!({ "id": key.message, "channel_id": key.channel });
-        self.emit_in_channel(key.channel, EventTopic::Messages, "MESSAGE_DELETE", data);
+    pub fn delete_message(&mut self, channel: ChannelId, id: MessageId) -> ApiResult {
+        self.remove_message(channel, id)?;
+        let data = json!({ "id": id, "channel_id": channel });
+        self.emit_in_channel(channel, EventTopic::Messages, "MESSAGE_DELETE", data);
         Ok(())
     }
 
@@ -153,11 +163,11 @@ impl World {
         &mut self,
         channel: ChannelId,
         messages: &[MessageId],
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let mut deleted = Vec::new();
         for message in messages {
             // Messages that are already gone are skipped.
-            if self.remove_message(MessageKey { channel, message: *message }).is_ok() {
+            if self.remove_message(channel, *message).is_ok() {
                 deleted.push(*message);
             }
         }
@@ -166,53 +176,56 @@ impl World {
         Ok(())
     }
 
-    fn remove_message(&mut self, key: MessageKey) -> Result<(), ApiError> {
-        let messages = &mut self.channel_mut(key.channel)?.messages;
-        messages.remove(&key.message).map(|_| ()).ok_or(ErrorCode::UnknownMessage.into())
+    fn remove_message(&mut self, channel: ChannelId, id: MessageId) -> ApiResult {
+        let messages = &mut self.channel_mut(channel)?.messages;
+        messages.remove(&id).map(|_| ()).ok_or(ErrorCode::UnknownMessage.into())
     }
 
     pub fn add_reaction(
         &mut self,
-        key: MessageKey,
+        channel: ChannelId,
+        id: MessageId,
         user: UserId,
         emoji: &FakeEmoji,
-    ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(key.channel, key.message)?.reactions;
+    ) -> ApiResult {
+        let reactions = &mut self.message_mut(channel, id)?.reactions;
         match reactions.iter_mut().find(|reaction| reaction.emoji == *emoji) {
             // Adding a reaction is idempotent.
             Some(reaction) if reaction.users.contains(&user) => return Ok(()),
             Some(reaction) => reaction.users.push(user),
             None => reactions.push(FakeReaction { emoji: emoji.clone(), users: vec![user] }),
         }
-        self.emit_reaction("MESSAGE_REACTION_ADD", key, user, emoji)
+        self.emit_reaction("MESSAGE_REACTION_ADD", channel, id, user, emoji)
     }
 
     pub fn remove_reaction(
         &mut self,
-        key: MessageKey,
+        channel: ChannelId,
+        id: MessageId,
         user: UserId,
         emoji: &FakeEmoji,
-    ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(key.channel, key.message)?.reactions;
+    ) -> ApiResult {
+        let reactions = &mut self.message_mut(channel, id)?.reactions;
         let reaction = reactions.iter_mut().find(|reaction| reaction.emoji == *emoji);
         let reaction = reaction.ok_or(ErrorCode::UnknownEmoji)?;
         reaction.users.retain(|other| *other != user);
         reactions.retain(|reaction| !reaction.users.is_empty());
-        self.emit_reaction("MESSAGE_REACTION_REMOVE", key, user, emoji)
+        self.emit_reaction("MESSAGE_REACTION_REMOVE", channel, id, user, emoji)
     }
 
     fn emit_reaction(
         &mut self,
         name: &'static str,
-        key: MessageKey,
+        channel: ChannelId,
+        id: MessageId,
         user: UserId,
         emoji: &FakeEmoji,
-    ) -> Result<(), ApiError> {
-        let author = self.message(key.channel, key.message)?.author.user();
-        let guild = self.channel(key.channel)?.guild;
+    ) -> ApiResult {
+        let author = self.message(channel, id)?.author.user();
+        let guild = self.channel(channel)?.guild;
         let mut data = json!({
-            "channel_id": key.channel,
-            "message_id": key.message,
+            "channel_id": channel,
+            "message_id": id,
             "user_id": user,
             "emoji": emoji.to_json(),
             "burst": false,
@@ -224,23 +237,11 @@ impl World {
                 data["member"] = member;
             }
         }
-        self.emit_in_channel(key.channel, EventTopic::Reactions, name, data);
+        self.emit_in_channel(channel, EventTopic::Reactions, name, data);
         Ok(())
     }
 
-    pub fn clear_reactions(&mut self, key: MessageKey) -> Result<(), ApiError> {
-        self.message_mut(key.channel, key.message)?.reactions.clear();
-        let data = json!({ "channel_id": key.channel, "message_id": key.message });
-        self.emit_in_channel(
-            key.channel,
-            EventTopic::Reactions,
-            "MESSAGE_REACTION_REMOVE_ALL",
-            data,
-        );
-        Ok(())
-    }
-
-    pub fn start_typing(&mut self, channel: ChannelId, user: UserId) -> Result<(), ApiError> {
+    pub fn start_typing(&mut self, channel: ChannelId, user: UserId) -> ApiResult {
         let guild = self.channel(channel)?.guild;
         let mut data = json!({
             "channel_id": channel,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 macro_rules! methods {
-    ($($(#[$attribute:meta])* $name:ident $http_method:literal $path:literal)*) => {
+    ($($name:ident $http_method:literal $path:literal)*) => {
         /// A kind of request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Method {
-            $($(#[$attribute])* $name),*
+            $($name),*
         }
 
         /// The HTTP method and the path of each route. A part in braces is a placeholder for an id, a token or an
@@ -20,30 +20,21 @@ macro_rules! methods {
 }
 
 methods! {
-    GetGateway "GET" "gateway"
     GetGatewayBot "GET" "gateway/bot"
     GetMe "GET" "users/@me"
     GetMyGuilds "GET" "users/@me/guilds"
-    LeaveGuild "DELETE" "users/@me/guilds/{guild}"
     CreateDirect "POST" "users/@me/channels"
     GetUser "GET" "users/{user}"
     GetMyApplication "GET" "applications/@me"
-    GetMyOauthApplication "GET" "oauth2/applications/@me"
     GetGuild "GET" "guilds/{guild}"
     GetGuildChannels "GET" "guilds/{guild}/channels"
     GetActiveThreads "GET" "guilds/{guild}/threads/active"
     GetRoles "GET" "guilds/{guild}/roles"
-    GetEmojis "GET" "guilds/{guild}/emojis"
     GetMembers "GET" "guilds/{guild}/members"
     SearchMembers "GET" "guilds/{guild}/members/search"
     GetMember "GET" "guilds/{guild}/members/{user}"
-    ChangeMyMember "PATCH" "guilds/{guild}/members/@me"
     GetChannel "GET" "channels/{channel}"
-    ChangeChannel "PATCH" "channels/{channel}"
-    DeleteChannel "DELETE" "channels/{channel}"
-    #[serde(rename = "rule_channel")]
     PutOverwrite "PUT" "channels/{channel}/permissions/{overwrite}"
-    #[serde(rename = "forget_rule")]
     DeleteOverwrite "DELETE" "channels/{channel}/permissions/{overwrite}"
     GetMessages "GET" "channels/{channel}/messages"
     GetMessage "GET" "channels/{channel}/messages/{message}"
@@ -54,30 +45,17 @@ methods! {
     GetReactions "GET" "channels/{channel}/messages/{message}/reactions/{emoji}"
     CreateReaction "PUT" "channels/{channel}/messages/{message}/reactions/{emoji}/@me"
     DeleteMyReaction "DELETE" "channels/{channel}/messages/{message}/reactions/{emoji}/@me"
-    DeleteReaction "DELETE" "channels/{channel}/messages/{message}/reactions/{emoji}/{user}"
-    DeleteReactions "DELETE" "channels/{channel}/messages/{message}/reactions"
     StartTyping "POST" "channels/{channel}/typing"
     StartThreadFrom "POST" "channels/{channel}/messages/{message}/threads"
     StartThread "POST" "channels/{channel}/threads"
     GetArchivedThreads "GET" "channels/{channel}/threads/archived/public"
-    GetPrivateArchivedThreads "GET" "channels/{channel}/threads/archived/private"
-    GetThreadMember "GET" "channels/{channel}/thread-members/{user}"
     GetThreadMembers "GET" "channels/{channel}/thread-members"
-    JoinThread "PUT" "channels/{channel}/thread-members/@me"
-    AddThreadMember "PUT" "channels/{channel}/thread-members/{user}"
-    LeaveThread "DELETE" "channels/{channel}/thread-members/@me"
-    RemoveThreadMember "DELETE" "channels/{channel}/thread-members/{user}"
     GetCommands "GET" "applications/{application}/commands"
-    CreateCommand "POST" "applications/{application}/commands"
     SetCommands "PUT" "applications/{application}/commands"
-    DeleteCommand "DELETE" "applications/{application}/commands/{command}"
     GetGuildCommands "GET" "applications/{application}/guilds/{guild}/commands"
-    CreateGuildCommand "POST" "applications/{application}/guilds/{guild}/commands"
     SetGuildCommands "PUT" "applications/{application}/guilds/{guild}/commands"
-    DeleteGuildCommand "DELETE" "applications/{application}/guilds/{guild}/commands/{command}"
     AnswerInteraction "POST" "interactions/{interaction}/{token}/callback"
     FollowUp "POST" "webhooks/{application}/{token}"
-    GetAnswer "GET" "webhooks/{application}/{token}/messages/{message}"
     ChangeAnswer "PATCH" "webhooks/{application}/{token}/messages/{message}"
     DeleteAnswer "DELETE" "webhooks/{application}/{token}/messages/{message}"
 }
@@ -112,17 +90,11 @@ impl Method {
         best_match.ok_or(error)
     }
 
-    /// Whether the request needs no bot token: its path has a token of its own, or it is public.
+    /// Whether the request needs no bot token, because its path has a token of its own.
     pub fn has_token_in_path(self) -> bool {
-        matches!(
-            self,
-            Self::GetGateway
-                | Self::AnswerInteraction
-                | Self::FollowUp
-                | Self::GetAnswer
-                | Self::ChangeAnswer
-                | Self::DeleteAnswer
-        )
+        let with_token =
+            [Self::AnswerInteraction, Self::FollowUp, Self::ChangeAnswer, Self::DeleteAnswer];
+        with_token.contains(&self)
     }
 }
 

@@ -3,25 +3,28 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::discord::message::MessageKey;
+use crate::discord::id::{ChannelId, MessageId};
+
+/// How long `enforce_nonce` recognizes a nonce.
+const NONCE_TTL: SignedDuration = SignedDuration::from_mins(3);
 
 #[derive(Default)]
 pub struct NonceCache {
-    entries: Vec<(String, MessageKey, Timestamp)>,
+    entries: Vec<(String, (ChannelId, MessageId), Timestamp)>,
 }
 
 impl NonceCache {
-    /// Returns the message that was posted with a nonce within `ttl`.
-    pub fn find(&self, nonce: &Value, now: Timestamp, ttl: SignedDuration) -> Option<MessageKey> {
+    /// Returns the message that was posted with a nonce, while that is remembered.
+    pub fn find(&self, nonce: &Value, now: Timestamp) -> Option<(ChannelId, MessageId)> {
         let text = nonce_text(nonce);
-        let is_fresh = |at: &Timestamp| now.duration_since(*at) <= ttl;
+        let is_fresh = |at: &Timestamp| now.duration_since(*at) <= NONCE_TTL;
         let mut entries = self.entries.iter().rev();
         let entry = entries.find(|(known, _, at)| *known == text && is_fresh(at));
-        entry.map(|(_, key, _)| *key)
+        entry.map(|(_, message, _)| *message)
     }
 
-    pub fn insert(&mut self, nonce: &Value, key: MessageKey, now: Timestamp) {
-        self.entries.push((nonce_text(nonce), key, now));
+    pub fn insert(&mut self, nonce: &Value, message: (ChannelId, MessageId), now: Timestamp) {
+        self.entries.push((nonce_text(nonce), message, now));
     }
 }
 
@@ -40,13 +43,12 @@ mod tests {
     #[test]
     fn a_nonce_expires() {
         let now: Timestamp = "2026-11-21T00:00:00Z".parse().unwrap();
-        let ttl = SignedDuration::from_mins(3);
-        let key = MessageKey { channel: Id::new(1), message: Id::new(2) };
+        let key = (Id::new(1), Id::new(2));
         let mut nonces = NonceCache::default();
         nonces.insert(&json!(17), key, now);
-        assert_eq!(nonces.find(&json!("17"), now + ttl, ttl), Some(key));
-        let later = now + ttl + SignedDuration::from_secs(1);
-        assert_eq!(nonces.find(&json!("17"), later, ttl), None);
-        assert_eq!(nonces.find(&json!("18"), now, ttl), None);
+        assert_eq!(nonces.find(&json!("17"), now + NONCE_TTL), Some(key));
+        let later = now + NONCE_TTL + SignedDuration::from_secs(1);
+        assert_eq!(nonces.find(&json!("17"), later), None);
+        assert_eq!(nonces.find(&json!("18"), now), None);
     }
 }

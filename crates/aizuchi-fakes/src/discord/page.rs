@@ -8,7 +8,7 @@ use twilight_model::channel::message::MessageFlags;
 use twilight_model::guild::Permissions;
 
 use crate::discord::FakeDiscord;
-use crate::discord::api_error::{ApiError, ErrorCode, api_error};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode, api_error};
 use crate::discord::channel::FakeChannel;
 use crate::discord::command::Interaction;
 use crate::discord::guild::FakeUser;
@@ -54,7 +54,7 @@ impl PageBackend for FakeDiscord {
         })
     }
 
-    fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), ApiError> {
+    fn submit_form(&self, verb: &str, form: &PageForm) -> ApiResult {
         let channel: ChannelId =
             form.channel.parse().map_err(|_| api_error(ErrorCode::UnknownChannel))?;
         let user: UserId = form.user.parse().map_err(|_| api_error(ErrorCode::UnknownUser))?;
@@ -84,7 +84,7 @@ fn send_message(
     user: UserId,
     text: &str,
     reply_to: Option<MessageId>,
-) -> Result<(), ApiError> {
+) -> ApiResult {
     let (is_forum, guild) = fake.read(|state| {
         state.world.channel(channel).map(|channel| (channel.is_forum(), channel.guild))
     })?;
@@ -144,7 +144,7 @@ fn toggle_reaction(
     message: MessageId,
     user: UserId,
     emoji: &str,
-) -> Result<(), ApiError> {
+) -> ApiResult {
     let has_reacted = fake.read(|state| {
         let reactions = &state.world.message(channel, message)?.reactions;
         let given = reactions.iter().find(|reaction| reaction.emoji.name == emoji);

@@ -6,7 +6,7 @@ use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_util::permission_calculator::PermissionCalculator;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
 use crate::discord::world::World;
@@ -97,13 +97,22 @@ impl World {
         self.permissions(user, channel).contains(permissions)
     }
 
+    /// Like [`Self::require_permissions`], for the app itself.
+    pub fn require_own(
+        &self,
+        channel: ChannelId,
+        permissions: Permissions,
+    ) -> ApiResult<&FakeChannel> {
+        self.require_permissions(self.bot_user, channel, permissions)
+    }
+
     /// Fails with Discord's error if a user lacks permissions in a channel: no access if the user cannot see it.
     pub fn require_permissions(
         &self,
         user: UserId,
         channel: ChannelId,
         permissions: Permissions,
-    ) -> Result<&FakeChannel, ApiError> {
+    ) -> ApiResult<&FakeChannel> {
         let channel = self.channel(channel)?;
         if !self.can_see(user, channel) {
             return Err(ErrorCode::MissingAccess.into());
@@ -121,7 +130,7 @@ impl World {
         target: OverwriteTarget,
         allow: Permissions,
         deny: Permissions,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let (id, kind) = match target {
             OverwriteTarget::Role(role) => (role.cast(), PermissionOverwriteType::Role),
             OverwriteTarget::Member(user) => (user.cast(), PermissionOverwriteType::Member),

@@ -16,6 +16,8 @@ use crate::discord::world::{privileged_intents, shard_for_guild};
 /// The largest payload that an app may send.
 const MAX_PAYLOAD_BYTES: usize = 4096;
 const MAX_PAYLOADS_PER_MINUTE: usize = 120;
+/// How long a disconnected session can be resumed.
+const SESSION_TTL: SignedDuration = SignedDuration::from_mins(3);
 
 #[derive(Deserialize)]
 struct Identify {
@@ -235,8 +237,7 @@ impl FakeDiscordState {
         let is_known = |session: &FakeSession| session.id == resume.session_id;
         let is_resumable = |session: &FakeSession| {
             let disconnected_for = session.disconnected_at.map(|at| now.duration_since(at));
-            !session.is_expired
-                && disconnected_for.is_none_or(|duration| duration <= settings.session_ttl)
+            !session.is_expired && disconnected_for.is_none_or(|duration| duration <= SESSION_TTL)
         };
         let index = self.gateway.sessions.iter().position(is_known);
         match index.map(|index| &self.gateway.sessions[index]) {

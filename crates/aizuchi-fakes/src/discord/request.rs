@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use twilight_model::id::Id;
 
-use crate::discord::api_error::ApiError;
+use crate::discord::api_error::{ApiError, ApiResult};
 use crate::discord::method::{Method, PathParameters};
 
 /// A parsed request.
@@ -56,7 +56,7 @@ fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 impl ParsedRequest {
-    pub fn path_id<T>(&self, name: &str) -> Result<Id<T>, ApiError> {
+    pub fn path_id<T>(&self, name: &str) -> ApiResult<Id<T>> {
         let part = self.path_parameters.get(name).map(String::as_str).unwrap_or_default();
         part.parse().map_err(|_| not_a_snowflake(name, part))
     }
@@ -70,7 +70,7 @@ impl ParsedRequest {
         found.map(|(_, value)| value.as_str())
     }
 
-    pub fn query_id<T>(&self, name: &str) -> Result<Option<Id<T>>, ApiError> {
+    pub fn query_id<T>(&self, name: &str) -> ApiResult<Option<Id<T>>> {
         let Some(text) = self.query_parameter(name) else {
             return Ok(None);
         };
@@ -80,7 +80,7 @@ impl ParsedRequest {
     }
 
     /// Returns the requested page size.
-    pub fn limit(&self, default: usize, max: usize) -> Result<usize, ApiError> {
+    pub fn limit(&self, default: usize, max: usize) -> ApiResult<usize> {
         let Some(text) = self.query_parameter("limit") else {
             return Ok(default);
         };
@@ -100,7 +100,7 @@ impl ParsedRequest {
     }
 
     /// Parses the body as a `T`.
-    pub fn parse_body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+    pub fn parse_body<T: DeserializeOwned>(&self) -> ApiResult<T> {
         serde_json::from_value(self.body.clone())
             .map_err(|error| ApiError::invalid_body(&error.to_string()))
     }

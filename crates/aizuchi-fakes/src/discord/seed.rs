@@ -4,13 +4,13 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts::fakes;
 
 use crate::discord::FakeDiscord;
-use crate::discord::api_error::ApiError;
+use crate::discord::api_error::ApiResult;
 use crate::discord::channel::{NewChannel, NewChannelKind};
 use crate::discord::guild::NewUser;
 
 impl FakeDiscord {
     /// Adds three users, another bot, a guild with a few channels, and a direct message.
-    pub fn seed(&self, language: Language) -> Result<(), ApiError> {
+    pub fn seed(&self, language: Language) -> ApiResult {
         let mio = self.add_user(fakes::mio(language));
         let ken = self.add_user(fakes::ken(language));
         let emma = self.add_user(fakes::emma(language));

@@ -95,16 +95,18 @@ pub struct SessionStartQuota {
     pub resets_at: Timestamp,
 }
 
+const SESSION_STARTS_PER_DAY: u32 = 1000;
 const SESSION_START_QUOTA_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 impl SessionStartQuota {
-    pub fn new(total: u32, now: Timestamp) -> Self {
-        Self { total, remaining: total, resets_at: now + SESSION_START_QUOTA_PERIOD }
+    pub fn new(now: Timestamp) -> Self {
+        let (total, remaining) = (SESSION_STARTS_PER_DAY, SESSION_STARTS_PER_DAY);
+        Self { total, remaining, resets_at: now + SESSION_START_QUOTA_PERIOD }
     }
 
     pub fn reset_if_due(&mut self, now: Timestamp) {
         if self.resets_at <= now {
-            *self = Self::new(self.total, now);
+            *self = Self::new(now);
         }
     }
 }
@@ -138,13 +140,13 @@ pub enum SessionRefusal {
 }
 
 impl FakeGateway {
-    pub fn new(total: u32, now: Timestamp) -> Self {
+    pub fn new(now: Timestamp) -> Self {
         Self {
             connections: Vec::new(),
             sessions: Vec::new(),
             connect_behavior: ConnectBehavior::default(),
             heartbeat_behavior: HeartbeatBehavior::default(),
-            session_start_quota: SessionStartQuota::new(total, now),
+            session_start_quota: SessionStartQuota::new(now),
             identified_at: Vec::new(),
             refusals: VecDeque::new(),
             last_connection: 0,

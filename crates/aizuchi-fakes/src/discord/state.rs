@@ -1,14 +1,19 @@
 //! The whole state of a fake Discord, and its timers.
 
+use aizuchi_model::clock::Clock;
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::discord::FakeDiscordSettings;
+use crate::discord::api_error::ApiError;
 use crate::discord::fault::Faults;
 use crate::discord::journal::Journal;
+use crate::discord::method::Method;
 use crate::discord::rate_limit::FakeRateLimiter;
 use crate::discord::request::ParsedRequest;
 use crate::discord::session::FakeGateway;
 use crate::discord::world::World;
+use crate::fake::FakeState;
 use crate::timers::Timers;
 
 pub struct FakeDiscordState {
@@ -35,13 +40,17 @@ pub enum TokenStatus {
     Reset,
 }
 
-impl FakeDiscordState {
-    pub fn new(settings: &FakeDiscordSettings) -> Self {
+impl FakeState for FakeDiscordState {
+    type Settings = FakeDiscordSettings;
+    type Method = Method;
+    type ApiError = ApiError;
+
+    fn new(settings: &FakeDiscordSettings) -> Self {
         let clock = settings.clock.clone();
         let now = clock.now();
         Self {
             world: World::new(&settings.bot, clock),
-            gateway: FakeGateway::new(settings.max_sessions_per_day, now),
+            gateway: FakeGateway::new(now),
             faults: Faults::default(),
             rate_limiter: FakeRateLimiter::default(),
             journal: Journal::default(),
@@ -51,16 +60,29 @@ impl FakeDiscordState {
         }
     }
 
+    fn flush_events(&mut self, _settings: &FakeDiscordSettings) {
+        for event in std::mem::take(&mut self.world.pending_events) {
+            self.gateway.broadcast(&event, self.world.bot_user);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Timestamp> {
+        self.timers.next_due_at()
+    }
+
+    fn clock(settings: &FakeDiscordSettings) -> &Clock {
+        &settings.clock
+    }
+
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+}
+
+impl FakeDiscordState {
     /// Checks a token, with or without the prefix `Bot`.
     pub fn check_token(&self, token: &str) -> TokenStatus {
         let token = token.strip_prefix("Bot ").unwrap_or(token);
         if token == self.token { self.token_status } else { TokenStatus::Reset }
-    }
-
-    /// Sends the pending events to the sessions.
-    pub fn flush_events(&mut self) {
-        for event in std::mem::take(&mut self.world.pending_events) {
-            self.gateway.broadcast(&event, self.world.bot_user);
-        }
     }
 }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
 use twilight_model::gateway::Intents;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::channel::{FakeChannel, FakeThread};
 use crate::discord::id::{ChannelId, MessageId, UserId};
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind, MessageReference,
+    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
 };
 use crate::discord::world::{EventTopic, World};
 
@@ -44,7 +44,7 @@ impl World {
         &mut self,
         message: MessageId,
         new: NewThread,
-    ) -> Result<ChannelId, ApiError> {
+    ) -> ApiResult<ChannelId> {
         let parent = new.parent;
         self.message(parent, message)?;
         let id: ChannelId = message.cast();
@@ -53,7 +53,7 @@ impl World {
         }
         let owner = new.owner;
         self.insert_thread(id, new)?;
-        self.emit_message("MESSAGE_UPDATE", MessageKey { channel: parent, message })?;
+        self.emit_message("MESSAGE_UPDATE", parent, message)?;
         let starter = self.new_id();
         let mut starter = FakeMessage::new(starter, FakeAuthor::User(owner), "");
         starter.kind = MessageKind::ThreadStarter;
@@ -63,7 +63,7 @@ impl World {
     }
 
     /// Starts a thread without a message. A system message in the parent announces it.
-    pub fn start_thread(&mut self, new: NewThread) -> Result<ChannelId, ApiError> {
+    pub fn start_thread(&mut self, new: NewThread) -> ApiResult<ChannelId> {
         let id: ChannelId = self.new_id();
         let NewThread { parent, owner, name, kind, .. } = new.clone();
         self.insert_thread(id, new)?;
@@ -82,7 +82,7 @@ impl World {
         &mut self,
         new: NewThread,
         compose: impl FnOnce(MessageId) -> FakeMessage,
-    ) -> Result<ChannelId, ApiError> {
+    ) -> ApiResult<ChannelId> {
         let id: ChannelId = self.new_id();
         let parent = new.parent;
         self.insert_thread(id, new)?;
@@ -91,7 +91,7 @@ impl World {
         Ok(id)
     }
 
-    fn insert_thread(&mut self, id: ChannelId, new: NewThread) -> Result<(), ApiError> {
+    fn insert_thread(&mut self, id: ChannelId, new: NewThread) -> ApiResult {
         let now = self.now();
         let mut channel = FakeChannel::new(id, new.kind, &new.name);
         channel.guild = self.channel(new.parent)?.guild;
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Adds a user to a thread, as sending a message in it does.
-    pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
+    pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> ApiResult {
         if self.channel(id)?.thread.is_none() {
             return Err(ErrorCode::WrongChannelType.into());
         }
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// Like [`Self::join_thread`], but does nothing in a channel that is not a thread.
-    pub fn join_if_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
+    pub fn join_if_thread(&mut self, id: ChannelId, user: UserId) -> ApiResult {
         let now = self.now();
         let was_visible = self.can_see(self.bot_user, self.channel(id)?);
         let Some(thread) = &mut self.channel_mut(id)?.thread else {
@@ -142,7 +142,7 @@ impl World {
         self.emit_thread_members(id, user, json!(added.as_slice()), json!([]))
     }
 
-    pub fn leave_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
+    pub fn leave_thread(&mut self, id: ChannelId, user: UserId) -> ApiResult {
         let Some(thread) = &mut self.channel_mut(id)?.thread else {
             return Err(ErrorCode::WrongChannelType.into());
         };
@@ -156,7 +156,7 @@ impl World {
         user: UserId,
         mut added: Value,
         removed: Value,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let channel = self.channel(id)?;
         let count = channel.thread.as_ref().map_or(0, |thread| thread.members.len());
         let guild = channel.guild;
@@ -182,7 +182,7 @@ impl World {
         &mut self,
         id: ChannelId,
         change: impl FnOnce(&mut FakeChannel),
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let now = self.now();
         let channel = self.channel_mut(id)?;
         let was_archived = channel.is_archived();
@@ -198,7 +198,7 @@ impl World {
         Ok(())
     }
 
-    pub fn set_archived(&mut self, id: ChannelId, is_archived: bool) -> Result<(), ApiError> {
+    pub fn set_archived(&mut self, id: ChannelId, is_archived: bool) -> ApiResult {
         self.update_thread(id, |channel| {
             if let Some(thread) = &mut channel.thread {
                 thread.is_archived = is_archived;
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// Unarchives a thread, as a message in it does.
-    pub fn unarchive_for_message(&mut self, id: ChannelId) -> Result<(), ApiError> {
+    pub fn unarchive_for_message(&mut self, id: ChannelId) -> ApiResult {
         if self.channel(id)?.is_archived() {
             self.set_archived(id, false)?;
         }
@@ -215,7 +215,7 @@ impl World {
     }
 
     /// Sends the app the list of a channel's threads that it can see now.
-    pub fn emit_thread_list(&mut self, parent: ChannelId) -> Result<(), ApiError> {
+    pub fn emit_thread_list(&mut self, parent: ChannelId) -> ApiResult {
         let guild = self.channel(parent)?.guild;
         let threads = self.active_threads(|channel| channel.parent == Some(parent));
         let data = json!({

@@ -10,7 +10,7 @@ use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::command::CommandRegistry;
 use crate::discord::guild::{FakeGuild, FakeMember, FakeRole, FakeUser, NewUser};
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    pub fn add_user(&mut self, new: NewUser) -> UserId {
+    pub fn add_user_with(&mut self, new: NewUser) -> UserId {
         let id = self.new_id();
         let user = FakeUser {
             id,
@@ -217,27 +217,27 @@ impl World {
         id
     }
 
-    pub fn user(&self, id: UserId) -> Result<&FakeUser, ApiError> {
+    pub fn user(&self, id: UserId) -> ApiResult<&FakeUser> {
         self.users.get(&id).ok_or(ErrorCode::UnknownUser.into())
     }
 
-    pub fn guild(&self, id: GuildId) -> Result<&FakeGuild, ApiError> {
+    pub fn guild(&self, id: GuildId) -> ApiResult<&FakeGuild> {
         self.guilds.get(&id).ok_or(ErrorCode::UnknownGuild.into())
     }
 
-    pub fn guild_mut(&mut self, id: GuildId) -> Result<&mut FakeGuild, ApiError> {
+    pub fn guild_mut(&mut self, id: GuildId) -> ApiResult<&mut FakeGuild> {
         self.guilds.get_mut(&id).ok_or(ErrorCode::UnknownGuild.into())
     }
 
-    pub fn channel(&self, id: ChannelId) -> Result<&FakeChannel, ApiError> {
+    pub fn channel(&self, id: ChannelId) -> ApiResult<&FakeChannel> {
         self.channels.get(&id).ok_or(ErrorCode::UnknownChannel.into())
     }
 
-    pub fn channel_mut(&mut self, id: ChannelId) -> Result<&mut FakeChannel, ApiError> {
+    pub fn channel_mut(&mut self, id: ChannelId) -> ApiResult<&mut FakeChannel> {
         self.channels.get_mut(&id).ok_or(ErrorCode::UnknownChannel.into())
     }
 
-    pub fn message(&self, channel: ChannelId, id: MessageId) -> Result<&FakeMessage, ApiError> {
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> ApiResult<&FakeMessage> {
         self.channel(channel)?.messages.get(&id).ok_or(ErrorCode::UnknownMessage.into())
     }
 
@@ -245,16 +245,16 @@ impl World {
         &mut self,
         channel: ChannelId,
         id: MessageId,
-    ) -> Result<&mut FakeMessage, ApiError> {
+    ) -> ApiResult<&mut FakeMessage> {
         self.channel_mut(channel)?.messages.get_mut(&id).ok_or(ErrorCode::UnknownMessage.into())
     }
 
-    pub fn member(&self, guild: GuildId, user: UserId) -> Result<&FakeMember, ApiError> {
+    pub fn member(&self, guild: GuildId, user: UserId) -> ApiResult<&FakeMember> {
         self.guild(guild)?.members.get(&user).ok_or(ErrorCode::UnknownMember.into())
     }
 
     /// Returns a member with its user.
-    pub fn member_json(&self, guild: GuildId, user: UserId) -> Result<Value, ApiError> {
+    pub fn member_json(&self, guild: GuildId, user: UserId) -> ApiResult<Value> {
         let mut object = self.member(guild, user)?.partial_json();
         object["user"] = self.user(user)?.to_json();
         Ok(object)

@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::fault::{FaultTarget, Hang, respond};
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiError, ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::journal::RecordedCall;
 use crate::slack::state::{FakeSlackState, TimerTask};
@@ -114,8 +114,7 @@ impl FaultTarget for ApiCall {
 
     async fn hang(&self, hang: Hang) {
         let ServerContext { fake, shutdown } = &self.server;
-        let releases = |state: &FakeSlackState| state.faults.releases;
-        fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
+        fake.hang(hang, shutdown).await;
     }
 
     fn reset_handle(&self) -> &ResetHandle {
@@ -159,7 +158,7 @@ impl ApiCall {
 /// Runs the scheduled tasks that are due.
 pub fn run_due_timers(state: &mut FakeSlackState, settings: &FakeSlackSettings) {
     let now = settings.clock.now();
-    while let Some(task) = state.take_due_task(now) {
+    while let Some(task) = state.timers.take_due(now) {
         match task {
             TimerTask::Delivery(task) => state.run_delivery_task(task, settings),
             TimerTask::Commit { method, arguments } => {
@@ -171,17 +170,12 @@ pub fn run_due_timers(state: &mut FakeSlackState, settings: &FakeSlackSettings) 
 }
 
 /// Executes the method of this name.
-fn dispatch(
-    state: &mut FakeSlackState,
-    method: &str,
-    arguments: &Arguments,
-) -> Result<Value, ApiError> {
+fn dispatch(state: &mut FakeSlackState, method: &str, arguments: &Arguments) -> ApiResult<Value> {
     let workspace = &mut state.workspace;
     match method {
         "api.test" => Ok(json!({ "ok": true, "args": arguments.0 })),
         "auth.test" => users::auth_test(workspace),
         "team.info" => users::team_info(workspace),
-        "emoji.list" => Ok(json!({ "ok": true, "emoji": workspace.emoji, "cache_ts": "1" })),
         "usergroups.list" => Ok(json!({ "ok": true, "usergroups": workspace.usergroups })),
         "users.list" => users::users_list(workspace, arguments),
         "users.info" => users::users_info(workspace, arguments),
@@ -190,7 +184,6 @@ fn dispatch(
         "conversations.info" => conversations::info(workspace, arguments),
         "conversations.members" => conversations::members(workspace, arguments),
         "conversations.join" => conversations::join(workspace, arguments),
-        "conversations.leave" => conversations::leave(workspace, arguments),
         "conversations.open" => conversations::open(workspace, arguments),
         "conversations.history" => history::history(state, arguments),
         "conversations.replies" => history::replies(state, arguments),
@@ -214,8 +207,8 @@ struct ApiResponse {
     scopes: Option<String>,
 }
 
-impl From<Result<Value, ApiError>> for ApiResponse {
-    fn from(result: Result<Value, ApiError>) -> Self {
+impl From<ApiResult<Value>> for ApiResponse {
+    fn from(result: ApiResult<Value>) -> Self {
         match result {
             Ok(body) => Self { body, retry_after: None, scopes: None },
             Err(error) => {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+pub type ApiResult<T = ()> = Result<T, ApiError>;
+
 /// A response that is not `ok`: its `error` and its other fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError {

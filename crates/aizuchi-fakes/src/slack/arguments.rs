@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Query, Request};
 use axum::http::{HeaderMap, header};
 use serde_json::{Map, Value};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::ts::Ts;
 
 /// The values as received. The values of a form or a query are all strings.
@@ -15,38 +15,32 @@ pub struct Arguments(pub Map<String, Value>);
 
 type Pairs = Vec<(String, String)>;
 
-enum ContentType {
-    Json,
-    Form,
-    /// Some type without arguments.
-    Other,
-}
-
 impl Arguments {
     /// Parses the query and the body of a request, and extracts the token from them.
-    pub async fn from_request(request: Request) -> Result<(Self, Option<String>), ApiError> {
+    pub async fn from_request(request: Request) -> ApiResult<(Self, Option<String>)> {
         let headers = request.headers().clone();
         let query = Query::<Pairs>::try_from_uri(request.uri());
         let mut arguments = Self::from_pairs(query.map(|Query(pairs)| pairs).unwrap_or_default());
-        let from_body = match content_type(&headers) {
-            ContentType::Json => {
+        let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let from_body = match content_type.and_then(|kind| kind.split(';').next()) {
+            Some("application/json") => {
                 let body = Bytes::from_request(request, &()).await;
                 Self::from_json(&body.map_err(|_| api_error("request_timeout"))?)?
             }
-            ContentType::Form => {
+            Some("application/x-www-form-urlencoded") => {
                 let form = Form::<Pairs>::from_request(request, &()).await;
                 Self::from_pairs(
                     form.map(|Form(pairs)| pairs).map_err(|_| api_error("invalid_form_data"))?,
                 )
             }
-            ContentType::Other => Self::default(),
+            _ => Self::default(),
         };
         arguments.0.extend(from_body.0);
         let token = arguments.take_token(&headers);
         Ok((arguments, token))
     }
 
-    fn from_json(body: &[u8]) -> Result<Self, ApiError> {
+    fn from_json(body: &[u8]) -> ApiResult<Self> {
         if body.is_empty() {
             return Ok(Self::default());
         }
@@ -66,7 +60,7 @@ impl Arguments {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    pub fn required(&self, name: &str, error: &str) -> Result<&str, ApiError> {
+    pub fn required(&self, name: &str, error: &str) -> ApiResult<&str> {
         self.text(name).ok_or_else(|| api_error(error))
     }
 
@@ -87,7 +81,7 @@ impl Arguments {
         }
     }
 
-    pub fn ts(&self, name: &str, error: &str) -> Result<Option<Ts>, ApiError> {
+    pub fn ts(&self, name: &str, error: &str) -> ApiResult<Option<Ts>> {
         let text = match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
@@ -96,12 +90,12 @@ impl Arguments {
         text.parse().map(Some).map_err(|_| api_error(error))
     }
 
-    pub fn required_ts(&self, name: &str, error: &str) -> Result<Ts, ApiError> {
+    pub fn required_ts(&self, name: &str, error: &str) -> ApiResult<Ts> {
         self.ts(name, error)?.ok_or_else(|| api_error(error))
     }
 
     /// Returns a structured argument, which forms encode as JSON in a string.
-    pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, ApiError> {
+    pub fn json(&self, name: &str, error: &str) -> ApiResult<Option<Value>> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -118,14 +112,5 @@ impl Arguments {
         let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = header.and_then(|value| value.strip_prefix("Bearer "));
         bearer.map(|token| token.trim().to_owned()).or(argument).filter(|token| !token.is_empty())
-    }
-}
-
-fn content_type(headers: &HeaderMap) -> ContentType {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    match kind.map(|kind| kind.split(';').next().unwrap_or_default().trim()) {
-        Some("application/json") => ContentType::Json,
-        Some("application/x-www-form-urlencoded") => ContentType::Form,
-        _ => ContentType::Other,
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel, NewChannel};
 use crate::slack::message::FakeMessage;
 use crate::slack::workspace::Workspace;
 
 impl Workspace {
-    pub fn add_channel(&mut self, new: NewChannel) -> Result<String, ApiError> {
+    pub fn add_channel(&mut self, new: NewChannel) -> ApiResult<String> {
         for member in &new.members {
             self.user(member)?;
         }
@@ -44,7 +44,7 @@ impl Workspace {
     }
 
     /// Opens the direct message between the bot and a user, or returns the existing one.
-    pub fn open_direct_message(&mut self, user: &str) -> Result<(String, OpenOutcome), ApiError> {
+    pub fn open_direct_message(&mut self, user: &str) -> ApiResult<(String, OpenOutcome)> {
         self.user(user)?;
         let members = BTreeSet::from([user.to_owned(), self.bot_user.clone()]);
         let existing = self
@@ -58,11 +58,11 @@ impl Workspace {
         let new = NewChannel { kind: ChannelKind::Direct, members, ..NewChannel::default() };
         let id = self.add_channel(new)?;
         let object = self.channel_json(self.channel(&id)?);
-        self.emit(json!({ "type": "im_created", "user": user, "channel": object }));
+        self.emit_event(json!({ "type": "im_created", "user": user, "channel": object }));
         Ok((id, OpenOutcome::Created))
     }
 
-    pub fn join(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    pub fn join_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         self.user(user)?;
         let channel = self.channel_mut(channel_id)?;
         if channel.is_archived {
@@ -80,16 +80,16 @@ impl Workspace {
             "team": self.id,
         });
         self.emit_in_channel(channel_id, event);
-        self.post_system_message(
+        self.post_notice(
             channel_id,
             user,
             "channel_join",
-            format!("<@{user}> has joined the channel"),
+            &format!("<@{user}> has joined the channel"),
             &[],
         )
     }
 
-    pub fn leave(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    pub fn leave_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let channel = self.channel_mut(channel_id)?;
         if !channel.members.remove(user) {
             return Err(api_error("not_in_channel"));
@@ -101,7 +101,7 @@ impl Workspace {
                 "channel": channel_id,
                 "actor_id": user,
             });
-            self.emit(event);
+            self.emit_event(event);
         }
         let event = json!({
             "type": "member_left_channel",
@@ -111,21 +111,16 @@ impl Workspace {
             "team": self.id,
         });
         self.emit_in_channel(channel_id, event);
-        self.post_system_message(
+        self.post_notice(
             channel_id,
             user,
             "channel_leave",
-            format!("<@{user}> has left the channel"),
+            &format!("<@{user}> has left the channel"),
             &[],
         )
     }
 
-    pub fn rename_channel(
-        &mut self,
-        channel_id: &str,
-        user: &str,
-        name: &str,
-    ) -> Result<(), ApiError> {
+    pub fn rename_channel(&mut self, channel_id: &str, user: &str, name: &str) -> ApiResult {
         let channel = self.channel_mut(channel_id)?;
         let old_name = std::mem::replace(&mut channel.name, name.to_owned());
         channel.previous_names.insert(0, old_name.clone());
@@ -144,10 +139,10 @@ impl Workspace {
         self.emit_in_channel(channel_id, event);
         let text = format!("has renamed the channel from \"{old_name}\" to \"{name}\"");
         let extra_fields = [("old_name", json!(old_name)), ("name", json!(name))];
-        self.post_system_message(channel_id, user, "channel_name", text, &extra_fields)
+        self.post_notice(channel_id, user, "channel_name", &text, &extra_fields)
     }
 
-    pub fn archive(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    pub fn archive_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let channel = self.channel_mut(channel_id)?;
         if std::mem::replace(&mut channel.is_archived, true) {
             return Err(api_error("already_archived"));
@@ -155,16 +150,10 @@ impl Workspace {
         let kind = format!("{}_archive", channel.kind.event_prefix());
         let event = json!({ "type": kind, "channel": channel_id, "user": user, "is_moved": 0 });
         self.emit_in_channel(channel_id, event);
-        self.post_system_message(
-            channel_id,
-            user,
-            "channel_archive",
-            "archived the channel".to_owned(),
-            &[],
-        )
+        self.post_notice(channel_id, user, "channel_archive", "archived the channel", &[])
     }
 
-    pub fn unarchive(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    pub fn unarchive_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let channel = self.channel_mut(channel_id)?;
         if !std::mem::replace(&mut channel.is_archived, false) {
             return Err(api_error("not_archived"));
@@ -174,27 +163,28 @@ impl Workspace {
             channel_id,
             json!({ "type": kind, "channel": channel_id, "user": user }),
         );
-        self.post_system_message(
-            channel_id,
-            user,
-            "channel_unarchive",
-            "unarchived the channel".to_owned(),
-            &[],
-        )
+        self.post_notice(channel_id, user, "channel_unarchive", "unarchived the channel", &[])
     }
 
     /// Makes a channel private. Slack reports this only with a system message, not with an event of its own.
-    pub fn make_private(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    pub fn make_private(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let channel = self.channel_mut(channel_id)?;
         if channel.kind != ChannelKind::Public {
             return Err(api_error("method_not_supported_for_channel_type"));
         }
         channel.kind = ChannelKind::Private;
-        let text = "made this channel *private*.".to_owned();
-        self.post_system_message(channel_id, user, "channel_convert_to_private", text, &[])
+        let text = "made this channel *private*.";
+        self.post_notice(channel_id, user, "channel_convert_to_private", text, &[])
     }
 
-    pub fn delete_channel(&mut self, channel_id: &str, user: &str) -> Result<(), ApiError> {
+    /// Sets the topic, which only a system message tells.
+    pub fn set_topic(&mut self, id: &str, user: &str, topic: &str) -> ApiResult {
+        topic.clone_into(&mut self.channel_mut(id)?.topic);
+        let text = format!("set the channel topic: {topic}");
+        self.post_notice(id, user, "channel_topic", &text, &[("topic", json!(topic))])
+    }
+
+    pub fn delete_channel(&mut self, channel_id: &str, user: &str) -> ApiResult {
         let kind = format!("{}_deleted", self.channel(channel_id)?.kind.event_prefix());
         self.emit_in_channel(
             channel_id,
@@ -205,14 +195,14 @@ impl Workspace {
     }
 
     /// Posts a system message about a channel. Direct messages have none.
-    fn post_system_message(
+    fn post_notice(
         &mut self,
         channel_id: &str,
         user: &str,
         subtype: &str,
-        text: String,
+        text: &str,
         extra_fields: &[(&str, Value)],
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         if self.channel(channel_id)?.kind == ChannelKind::Direct {
             return Ok(());
         }
@@ -222,7 +212,7 @@ impl Workspace {
             ts: self.new_ts(),
             user: Some(user.to_owned()),
             subtype: Some(subtype.to_owned()),
-            text,
+            text: text.to_owned(),
             extra_fields: Map::from_iter(extra_fields),
             ..FakeMessage::default()
         };

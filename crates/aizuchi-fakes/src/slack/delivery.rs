@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use jiff::SignedDuration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -39,27 +39,35 @@ pub enum EnvelopeStatus {
 }
 
 /// One attempt to deliver an envelope.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EnvelopeDelivery {
     pub envelope_id: String,
+    #[serde(skip)]
     pub envelope_index: usize,
+    #[serde(rename = "attempt")]
     pub retry_attempt: u32,
     /// The connection that it was sent over, or `None` if it went to the request URL.
     pub connection: Option<u64>,
     pub payload: Value,
+    #[serde(rename = "receipt")]
     pub ack_status: AckStatus,
-    sent_at: Instant,
+    #[serde(skip)]
+    pub sent_at: Instant,
+    /// How long the acknowledgement took, if it came.
+    pub milliseconds: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AckStatus {
+    #[serde(rename = "awaited")]
     Pending,
-    /// Acknowledged after this time.
-    Acked(std::time::Duration),
+    Acked,
     /// Not acknowledged in time.
+    #[serde(rename = "missed")]
     TimedOut,
-    /// Acknowledged after this time, too late to count.
-    Late(std::time::Duration),
+    /// Acknowledged too late to count.
+    Late,
 }
 
 /// A command to the task of a connection.
@@ -104,14 +112,6 @@ pub struct Dispatcher {
     pub has_connected: bool,
     last_connection: u64,
     next_connection: usize,
-}
-
-/// The result of an attempt.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DeliveryAttempt {
-    /// Sent, as the delivery with this index.
-    Sent(usize),
-    NoConnection,
 }
 
 impl Dispatcher {
@@ -168,28 +168,34 @@ impl Dispatcher {
         self.envelopes.len() - 1
     }
 
-    /// Sends an envelope to one of the ready connections, round robin.
-    pub fn deliver(&mut self, envelope_index: usize) -> DeliveryAttempt {
-        let envelope = &self.envelopes[envelope_index];
-        let ready: Vec<&FakeConnection> =
-            self.connections.iter().filter(|connection| connection.is_ready).collect();
-        if ready.is_empty() {
-            return DeliveryAttempt::NoConnection;
-        }
-        let connection = ready[self.next_connection % ready.len()];
+    /// Sends an envelope to one of the ready connections, round robin. Returns the index of the delivery.
+    pub fn deliver(&mut self, envelope_index: usize) -> Option<usize> {
+        let ready: Vec<usize> =
+            (0..self.connections.len()).filter(|index| self.connections[*index].is_ready).collect();
+        let place = self.next_connection.checked_rem(ready.len())?;
         self.next_connection += 1;
-        let envelope_id = Uuid::now_v7().to_string();
-        send(connection, to_wire(&envelope_json(&envelope_id, envelope)));
+        let connection = ready[place];
+        let delivery = self.record(envelope_index, Some(self.connections[connection].id));
+        let envelope_id = &self.deliveries[delivery].envelope_id;
+        let frame = to_wire(&envelope_json(envelope_id, &self.envelopes[envelope_index]));
+        send(&self.connections[connection], frame);
+        Some(delivery)
+    }
+
+    /// Records that an envelope is sent over a connection, or to the request URL. Returns the index of the delivery.
+    pub fn record(&mut self, envelope_index: usize, connection: Option<u64>) -> usize {
+        let envelope = &self.envelopes[envelope_index];
         self.deliveries.push(EnvelopeDelivery {
-            envelope_id,
+            envelope_id: Uuid::now_v7().to_string(),
             envelope_index,
             retry_attempt: envelope.retry_attempt,
-            connection: Some(connection.id),
+            connection,
             payload: envelope.payload.clone(),
             ack_status: AckStatus::Pending,
             sent_at: Instant::now(),
+            milliseconds: None,
         });
-        DeliveryAttempt::Sent(self.deliveries.len() - 1)
+        self.deliveries.len() - 1
     }
 
     /// Sends any frame, not necessarily an envelope, over the first connection that is ready.
@@ -199,35 +205,12 @@ impl Dispatcher {
         }
     }
 
-    /// Records that an envelope is sent to the request URL.
-    pub fn record_push(&mut self, envelope_index: usize) -> usize {
-        let envelope = &self.envelopes[envelope_index];
-        self.deliveries.push(EnvelopeDelivery {
-            envelope_id: Uuid::now_v7().to_string(),
-            envelope_index,
-            retry_attempt: envelope.retry_attempt,
-            connection: None,
-            payload: envelope.payload.clone(),
-            ack_status: AckStatus::Pending,
-            sent_at: Instant::now(),
-        });
-        self.deliveries.len() - 1
-    }
-
-    /// Returns the payload of a slash command, while a response to its envelope is still accepted.
-    pub fn pending_command(&self, envelope_id: &str) -> Option<&Value> {
-        let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
-        let delivery = self.deliveries.iter().rev().find(matches)?;
-        let is_command = self.envelopes[delivery.envelope_index].kind == PayloadKind::SlashCommand;
-        (is_command && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
-    }
-
-    /// Returns the payload of a submitted form, while a response to its envelope is still accepted.
-    pub fn pending_form(&self, envelope_id: &str) -> Option<&Value> {
-        let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
-        let delivery = self.deliveries.iter().rev().find(matches)?;
-        let is_form = is_form(&delivery.payload);
-        (is_form && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
+    /// Returns the payload of a delivery, while a response to it is still accepted.
+    pub fn pending_payload(&self, envelope_id: &str) -> Option<&Value> {
+        let matches = |delivery: &&EnvelopeDelivery| {
+            delivery.envelope_id == envelope_id && delivery.ack_status == AckStatus::Pending
+        };
+        self.deliveries.iter().rev().find(matches).map(|delivery| &delivery.payload)
     }
 
     pub fn ack(&mut self, envelope_id: &str) {
@@ -235,14 +218,15 @@ impl Dispatcher {
         let Some(delivery) = self.deliveries.iter_mut().rev().find(matches) else {
             return;
         };
-        let latency = delivery.sent_at.elapsed();
+        let took = delivery.sent_at.elapsed().as_secs_f64() * 1000.0;
+        delivery.milliseconds.get_or_insert(took);
         match delivery.ack_status {
             AckStatus::Pending => {
-                delivery.ack_status = AckStatus::Acked(latency);
+                delivery.ack_status = AckStatus::Acked;
                 self.envelopes[delivery.envelope_index].status = EnvelopeStatus::Acked;
             }
-            AckStatus::TimedOut => delivery.ack_status = AckStatus::Late(latency),
-            AckStatus::Acked(_) | AckStatus::Late(_) => {}
+            AckStatus::TimedOut => delivery.ack_status = AckStatus::Late,
+            AckStatus::Acked | AckStatus::Late => {}
         }
     }
 
@@ -305,7 +289,7 @@ fn envelope_json(id: &str, envelope: &Envelope) -> Value {
 }
 
 /// Whether a payload is a submitted form.
-fn is_form(payload: &Value) -> bool {
+pub fn is_form(payload: &Value) -> bool {
     payload["type"] == "view_submission"
 }
 

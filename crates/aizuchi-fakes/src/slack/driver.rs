@@ -1,17 +1,17 @@
 //! The test driver: acts as the users and as Slack itself, and inspects the app's actions.
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::slack::FakeSlack;
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::channel::NewChannel;
 use crate::slack::delivery::{
     AckStatus, ConnectBehavior, Envelope, EnvelopeDelivery, EnvelopeStatus, PayloadKind,
     SocketCommand, app_rate_limited,
 };
-use crate::slack::fault::{Fault, HistoryCap};
+use crate::slack::fault::HistoryCap;
 use crate::slack::journal::{RecordedCall, RecordedPost};
 use crate::slack::message::NewFakeMessage;
 use crate::slack::state::{FakeSlackState, TokenStatus};
@@ -19,10 +19,10 @@ use crate::slack::ts::Ts;
 use crate::slack::user::NewUser;
 use crate::slack::user_actions::NameChange;
 use crate::slack::view::FakeView;
-use crate::slack::workspace::{MessageKey, Workspace, unique_id};
+use crate::slack::workspace::unique_id;
 
 /// Slack's reason to request a reconnect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisconnectReason {
     /// Slack will close the socket in about ten seconds.
@@ -51,93 +51,41 @@ pub struct ConnectionCounts {
 }
 
 pub fn disconnect_frame(reason: DisconnectReason) -> Value {
-    let name = match reason {
-        DisconnectReason::Warning => "warning",
-        DisconnectReason::RefreshRequested => "refresh_requested",
-        DisconnectReason::LinkDisabled => "link_disabled",
-        DisconnectReason::TooManyWebsockets => "too_many_websockets",
-    };
-    json!({ "type": "disconnect", "reason": name, "debug_info": { "host": "applink-dev" } })
+    json!({ "type": "disconnect", "reason": reason, "debug_info": { "host": "applink-dev" } })
 }
 
 /// Actions of users.
 impl FakeSlack {
-    pub fn send_message(&self, channel: &str, user: &str, text: &str) -> Result<Ts, ApiError> {
+    delegate! { workspace:
+        fn send_message_with(message: NewFakeMessage) -> ApiResult<Ts>;
+        /// Edits a message as its author.
+        fn edit_message(channel: &str, ts: Ts, text: &str) -> ApiResult;
+        /// Attaches a link preview to a message, whose text does not change.
+        fn unfurl(channel: &str, ts: Ts) -> ApiResult;
+        fn delete_message(channel: &str, ts: Ts) -> ApiResult;
+        fn add_reaction(channel: &str, ts: Ts, user: &str, name: &str) -> ApiResult;
+        fn remove_reaction(channel: &str, ts: Ts, user: &str, name: &str) -> ApiResult;
+        fn join_channel(channel: &str, user: &str) -> ApiResult;
+        fn leave_channel(channel: &str, user: &str) -> ApiResult;
+        fn rename_channel(channel: &str, user: &str, name: &str) -> ApiResult;
+        fn set_topic(channel: &str, user: &str, topic: &str) -> ApiResult;
+        fn archive_channel(channel: &str, user: &str) -> ApiResult;
+        fn unarchive_channel(channel: &str, user: &str) -> ApiResult;
+        fn make_private(channel: &str, user: &str) -> ApiResult;
+        fn delete_channel(channel: &str, user: &str) -> ApiResult;
+        /// Returns the id of the new user.
+        fn add_user_with(new: NewUser) -> String;
+        fn rename_user(user: &str, names: NameChange<'_>) -> ApiResult;
+        fn deactivate_user(user: &str) -> ApiResult;
+        fn add_channel(new: NewChannel) -> ApiResult<String>;
+        /// Emits an arbitrary event.
+        fn emit_event(event: Value) -> ();
+        /// Sets the workspace's clock, which continues from this time.
+        fn set_time(now: Timestamp) -> ();
+    }
+
+    pub fn send_message(&self, channel: &str, user: &str, text: &str) -> ApiResult<Ts> {
         self.send_message_with(NewFakeMessage::new(channel, user, text))
-    }
-
-    pub fn send_message_with(&self, message: NewFakeMessage) -> Result<Ts, ApiError> {
-        self.with_workspace(|workspace| workspace.send_message(message))
-    }
-
-    /// Edits a message as its author.
-    pub fn edit_message(&self, channel: &str, ts: Ts, text: &str) -> Result<(), ApiError> {
-        let key = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|workspace| {
-            let author = workspace.message(channel, ts)?.user.clone().unwrap_or_default();
-            workspace.edit_message(&key, &author, text)
-        })
-    }
-
-    /// Attaches a link preview to a message, whose text does not change.
-    pub fn unfurl(&self, channel: &str, ts: Ts) -> Result<(), ApiError> {
-        let key = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|workspace| workspace.unfurl(&key, "https://example.com/"))
-    }
-
-    pub fn delete_message(&self, channel: &str, ts: Ts) -> Result<(), ApiError> {
-        let key = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|workspace| workspace.delete_message(&key))
-    }
-
-    pub fn add_reaction(
-        &self,
-        channel: &str,
-        ts: Ts,
-        user: &str,
-        name: &str,
-    ) -> Result<(), ApiError> {
-        let key = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|workspace| workspace.add_reaction(&key, user, name))
-    }
-
-    pub fn remove_reaction(
-        &self,
-        channel: &str,
-        ts: Ts,
-        user: &str,
-        name: &str,
-    ) -> Result<(), ApiError> {
-        let key = MessageKey { channel: channel.to_owned(), ts };
-        self.with_workspace(|workspace| workspace.remove_reaction(&key, user, name))
-    }
-
-    pub fn join_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.join(channel, user))
-    }
-
-    pub fn leave_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.leave(channel, user))
-    }
-
-    pub fn rename_channel(&self, channel: &str, user: &str, name: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.rename_channel(channel, user, name))
-    }
-
-    pub fn archive_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.archive(channel, user))
-    }
-
-    pub fn unarchive_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.unarchive(channel, user))
-    }
-
-    pub fn make_private(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.make_private(channel, user))
-    }
-
-    pub fn delete_channel(&self, channel: &str, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.delete_channel(channel, user))
     }
 
     /// Adds a user with this name and returns its id.
@@ -145,48 +93,26 @@ impl FakeSlack {
         self.add_user_with(NewUser { name: name.to_owned(), ..NewUser::default() })
     }
 
-    pub fn add_user_with(&self, new: NewUser) -> String {
-        self.with_workspace(|workspace| workspace.add_user(new))
-    }
-
-    pub fn rename_user(&self, user: &str, names: NameChange<'_>) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.rename_user(user, names))
-    }
-
-    pub fn deactivate_user(&self, user: &str) -> Result<(), ApiError> {
-        self.with_workspace(|workspace| workspace.deactivate_user(user))
-    }
-
-    pub fn add_channel(&self, new: NewChannel) -> Result<String, ApiError> {
-        self.with_workspace(|workspace| workspace.add_channel(new))
-    }
-
     /// Opens the direct message between the bot and a user, or returns the existing one.
-    pub fn open_direct_message(&self, user: &str) -> Result<String, ApiError> {
-        self.with_workspace(|workspace| Ok(workspace.open_direct_message(user)?.0))
+    pub fn open_direct_message(&self, user: &str) -> ApiResult<String> {
+        self.change(|state| Ok(state.workspace.open_direct_message(user)?.0))
     }
 
     /// Runs a slash command as a user.
-    pub fn run_command(
-        &self,
-        channel: &str,
-        user: &str,
-        command: &str,
-        text: &str,
-    ) -> Result<(), ApiError> {
+    pub fn run_command(&self, channel: &str, user: &str, command: &str, text: &str) -> ApiResult {
         let payload = self.read(|state| command_payload(state, channel, user, command, text))?;
         self.deliver(PayloadKind::SlashCommand, payload);
         Ok(())
     }
 
     /// Clicks the button with this `action_id` below a message, as a user.
-    pub fn click(&self, channel: &str, ts: Ts, user: &str, action: &str) -> Result<(), ApiError> {
+    pub fn click(&self, channel: &str, ts: Ts, user: &str, action: &str) -> ApiResult {
         let payload = self.change(|state| {
             let payload = click_payload(state, channel, ts, user, action)?;
             let trigger = payload["trigger_id"].as_str().unwrap_or_default();
             let now = state.workspace.now();
             state.views.put_trigger(trigger, user, now);
-            Ok::<_, ApiError>(payload)
+            ApiResult::Ok(payload)
         })?;
         self.interact(payload);
         Ok(())
@@ -198,7 +124,7 @@ impl FakeSlack {
     }
 
     /// Submits the form that is open for a user, with this text in its first field. Returns the payload.
-    pub fn submit_form(&self, user: &str, text: &str) -> Result<Value, ApiError> {
+    pub fn submit_form(&self, user: &str, text: &str) -> ApiResult<Value> {
         let payload = self.read(|state| form_payload(state, user, text))?;
         self.interact(payload.clone());
         Ok(payload)
@@ -207,15 +133,6 @@ impl FakeSlack {
     /// Clicks a button or uses a shortcut, as a user.
     pub fn interact(&self, payload: Value) {
         self.deliver(PayloadKind::Interaction, payload);
-    }
-
-    /// Emits an arbitrary event.
-    pub fn emit_event(&self, event: Value) {
-        self.with_workspace(|workspace| workspace.emit(event));
-    }
-
-    fn with_workspace<T>(&self, change: impl FnOnce(&mut Workspace) -> T) -> T {
-        self.change(|state| change(&mut state.workspace))
     }
 
     /// Delivers any payload.
@@ -273,32 +190,6 @@ impl FakeSlack {
         self.change(|state| state.dispatcher.connect_behavior = behavior);
     }
 
-    /// Makes the next call of a method fail. Several faults form a queue.
-    pub fn inject_fault(&self, method: &str, fault: Fault) {
-        self.change(|state| state.faults.push(method.to_owned(), fault));
-    }
-
-    pub fn inject_fault_times(&self, method: &str, fault: &Fault, times: usize) {
-        for _ in 0..times {
-            self.inject_fault(method, fault.clone());
-        }
-    }
-
-    /// Makes all calls for the history of a channel and its threads fail.
-    pub fn break_history(&self, channel: &str, fault: Fault) {
-        self.change(|state| state.faults.break_history(channel.to_owned(), fault));
-    }
-
-    /// Drops all faults that have not been used yet, including those of histories, and releases hanging calls.
-    pub fn clear_faults(&self) {
-        self.change(|state| state.faults.clear_and_release());
-    }
-
-    /// Releases hanging calls.
-    pub fn release_hanging(&self) {
-        self.change(|state| state.faults.releases += 1);
-    }
-
     pub fn cap_history(&self, cap: Option<HistoryCap>) {
         self.change(|state| state.history_caps.set(cap));
     }
@@ -319,7 +210,7 @@ impl FakeSlack {
     pub fn uninstall(&self) {
         self.change(|state| {
             let events = state.workspace.uninstalled_events();
-            events.into_iter().for_each(|event| state.workspace.emit(event));
+            events.into_iter().for_each(|event| state.workspace.emit_event(event));
             state.token_status = TokenStatus::Revoked;
         });
     }
@@ -333,11 +224,6 @@ impl FakeSlack {
     /// Times out all pending acknowledgments and redelivers their envelopes immediately.
     pub fn redeliver(&self) {
         self.change(|state| state.time_out_deliveries(&self.settings));
-    }
-
-    /// Sets the workspace's clock, which continues from this time.
-    pub fn set_time(&self, now: Timestamp) {
-        self.with_workspace(|workspace| workspace.set_time(now));
     }
 }
 
@@ -369,16 +255,16 @@ impl FakeSlack {
 
     /// Returns the deliveries that were acknowledged in time.
     pub fn acked_deliveries(&self) -> Vec<EnvelopeDelivery> {
-        let is_acked =
-            |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
-        self.deliveries().into_iter().filter(is_acked).collect()
+        let mut deliveries = self.deliveries();
+        deliveries.retain(|delivery| delivery.ack_status == AckStatus::Acked);
+        deliveries
     }
 
     /// Returns the deliveries that were not acknowledged in time, or not yet.
     pub fn unacked_deliveries(&self) -> Vec<EnvelopeDelivery> {
-        let is_acked =
-            |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
-        self.deliveries().into_iter().filter(|delivery| !is_acked(delivery)).collect()
+        let mut deliveries = self.deliveries();
+        deliveries.retain(|delivery| delivery.ack_status != AckStatus::Acked);
+        deliveries
     }
 
     /// Returns the envelopes that were dropped because no attempt was acknowledged.
@@ -391,7 +277,7 @@ impl FakeSlack {
     }
 
     /// Returns the current texts of a channel's messages, oldest first, including threads.
-    pub fn texts(&self, channel: &str) -> Result<Vec<String>, ApiError> {
+    pub fn texts(&self, channel: &str) -> ApiResult<Vec<String>> {
         self.read(|state| {
             let messages = state.workspace.channel(channel)?.messages.values();
             Ok(messages.map(|message| message.text.clone()).collect())
@@ -410,7 +296,7 @@ fn command_payload(
     user: &str,
     command: &str,
     text: &str,
-) -> Result<Value, ApiError> {
+) -> ApiResult<Value> {
     let workspace = &state.workspace;
     let host = &state.host;
     Ok(json!({
@@ -430,7 +316,7 @@ fn command_payload(
     }))
 }
 
-fn form_payload(state: &FakeSlackState, user: &str, text: &str) -> Result<Value, ApiError> {
+fn form_payload(state: &FakeSlackState, user: &str, text: &str) -> ApiResult<Value> {
     let workspace = &state.workspace;
     let form = state.views.open_for(user).ok_or_else(|| api_error("no_such_form"))?;
     let mut view = form.filled(text)?;
@@ -458,7 +344,7 @@ fn click_payload(
     ts: Ts,
     user: &str,
     action: &str,
-) -> Result<Value, ApiError> {
+) -> ApiResult<Value> {
     let workspace = &state.workspace;
     let blocks = workspace.message(channel, ts)?.blocks.as_ref();
     let blocks = blocks.and_then(Value::as_array).into_iter().flatten();

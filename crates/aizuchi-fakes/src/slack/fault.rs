@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 
 use crate::fault;
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiError, ApiResult, api_error};
 
 pub type Fault = fault::Fault<ApiError>;
 pub type Faults = fault::Faults<String, ApiError>;
-pub type FaultSpec = fault::FaultSpec<ApiErrorSpec>;
 
 impl Fault {
     /// Returns an error with the status 429 and this `Retry-After`.
@@ -21,23 +19,6 @@ impl Fault {
     /// Returns an error response: `ok: false` with this code.
     pub fn error(error: &str) -> Self {
         Self::ApiError(api_error(error))
-    }
-}
-
-/// An error in the format of the control API.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum ApiErrorSpec {
-    RateLimited { seconds: u64 },
-    Error { error: String },
-}
-
-impl From<ApiErrorSpec> for ApiError {
-    fn from(spec: ApiErrorSpec) -> Self {
-        match spec {
-            ApiErrorSpec::RateLimited { seconds } => ApiError::rate_limited(seconds),
-            ApiErrorSpec::Error { error } => api_error(&error),
-        }
     }
 }
 
@@ -70,7 +51,7 @@ impl HistoryCaps {
     }
 
     /// Returns the maximum number of objects that a call may return, or a rate limit error.
-    pub fn max_objects(&mut self, method: &str, now: Timestamp) -> Result<usize, ApiError> {
+    pub fn max_objects(&mut self, method: &str, now: Timestamp) -> ApiResult<usize> {
         let Some(cap) = self.cap else {
             return Ok(usize::MAX);
         };

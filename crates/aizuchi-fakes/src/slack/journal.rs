@@ -1,12 +1,13 @@
 //! A journal of the app's actions, for assertions.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::slack::ts::Ts;
 
 /// A call of a method, with its arguments as sent, without the token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordedCall {
     pub method: String,
     pub at: Timestamp,
@@ -16,7 +17,7 @@ pub struct RecordedCall {
 }
 
 /// A message that the app has posted with `chat.postMessage`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordedPost {
     pub channel: String,
     pub ts: Ts,

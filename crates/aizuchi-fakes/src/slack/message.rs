@@ -38,7 +38,7 @@ pub struct FakeReaction {
 }
 
 /// A message to send, with any of its unusual properties.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewFakeMessage {
     pub channel: String,
@@ -57,27 +57,8 @@ pub struct NewFakeMessage {
     pub bot: Option<String>,
     /// The time of sending, by default now.
     pub ts: Option<Ts>,
-    /// Whether the app gets an event for it.
-    pub is_delivered: bool,
-}
-
-impl Default for NewFakeMessage {
-    fn default() -> Self {
-        Self {
-            channel: String::new(),
-            user: String::new(),
-            text: String::new(),
-            thread: None,
-            is_broadcast: false,
-            client_msg_id: None,
-            subtype: None,
-            files: Vec::new(),
-            blocks: None,
-            bot: None,
-            ts: None,
-            is_delivered: true,
-        }
-    }
+    /// Whether its event is lost; only the history shows it.
+    pub is_lost: bool,
 }
 
 impl NewFakeMessage {

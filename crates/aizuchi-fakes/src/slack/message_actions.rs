@@ -3,19 +3,19 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::channel::ChannelKind;
 use crate::slack::message::{
     EditInfo, FakeMessage, FakeReaction, NewFakeMessage, rich_text_blocks,
 };
 use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
-use crate::slack::workspace::{MessageKey, Workspace};
+use crate::slack::workspace::Workspace;
 
 impl Workspace {
-    pub fn send_message(&mut self, new: NewFakeMessage) -> Result<Ts, ApiError> {
+    pub fn send_message_with(&mut self, new: NewFakeMessage) -> ApiResult<Ts> {
         let message = self.build_message(&new)?;
-        self.insert_message(&new.channel, message, new.is_delivered)
+        self.insert_message(&new.channel, message, !new.is_lost)
     }
 
     /// Shows the app's response to a slash command to its user or, with `in_channel`, to everyone in the channel.
@@ -28,7 +28,7 @@ impl Workspace {
         let new =
             NewFakeMessage { channel, user: self.bot_user.clone(), text, ..Default::default() };
         // Like the real Slack, it reports no error for a response that it cannot show.
-        let _ = self.send_message(new);
+        let _ = self.send_message_with(new);
     }
 
     /// Stores a message in its channel and, if `is_delivered`, emits its event.
@@ -37,7 +37,7 @@ impl Workspace {
         channel: &str,
         mut message: FakeMessage,
         is_delivered: bool,
-    ) -> Result<Ts, ApiError> {
+    ) -> ApiResult<Ts> {
         let target = self.channel(channel)?;
         if target.messages.contains_key(&message.ts) {
             return Err(api_error("duplicate_ts"));
@@ -56,7 +56,7 @@ impl Workspace {
         Ok(ts)
     }
 
-    fn build_message(&mut self, new: &NewFakeMessage) -> Result<FakeMessage, ApiError> {
+    fn build_message(&mut self, new: &NewFakeMessage) -> ApiResult<FakeMessage> {
         let channel = self.channel(&new.channel)?;
         if channel.is_archived {
             return Err(api_error("is_archived"));
@@ -88,12 +88,7 @@ impl Workspace {
     }
 
     /// Sets the author, who must be in the channel.
-    fn set_author(
-        &self,
-        message: &mut FakeMessage,
-        channel: &str,
-        user: &str,
-    ) -> Result<(), ApiError> {
+    fn set_author(&self, message: &mut FakeMessage, channel: &str, user: &str) -> ApiResult {
         let author = self.user(user)?;
         if !self.channel(channel)?.members.contains(user) {
             return Err(api_error("not_in_channel"));
@@ -115,7 +110,7 @@ impl Workspace {
         Ok(())
     }
 
-    fn emit_message(&mut self, channel: &str, ts: Ts) -> Result<(), ApiError> {
+    fn emit_message(&mut self, channel: &str, ts: Ts) -> ApiResult {
         let target = self.channel(channel)?;
         let message = self.message(channel, ts)?;
         let mut object = self.message_json(target, message);
@@ -135,15 +130,11 @@ impl Workspace {
         Ok(())
     }
 
-    pub fn edit_message(
-        &mut self,
-        key: &MessageKey,
-        user: &str,
-        text: &str,
-    ) -> Result<(), ApiError> {
-        let ts = self.new_ts();
-        let edited = EditInfo { user: user.to_owned(), ts };
-        self.update_message(key, |message| {
+    /// Edits a message as its author.
+    pub fn edit_message(&mut self, channel: &str, ts: Ts, text: &str) -> ApiResult {
+        let user = self.message(channel, ts)?.user.clone().unwrap_or_default();
+        let edited = EditInfo { user, ts: self.new_ts() };
+        self.update_message(channel, ts, |message| {
             message.text = text.to_owned();
             message.blocks = Some(rich_text_blocks(text));
             message.edited = Some(edited);
@@ -151,7 +142,8 @@ impl Workspace {
     }
 
     /// Attaches a link preview, which does not change the text.
-    pub fn unfurl(&mut self, key: &MessageKey, url: &str) -> Result<(), ApiError> {
+    pub fn unfurl(&mut self, channel: &str, ts: Ts) -> ApiResult {
+        let url = "https://example.com/";
         let preview = json!({
             "id": 1,
             "from_url": url,
@@ -160,74 +152,67 @@ impl Workspace {
             "title": "A page",
             "title_link": url,
         });
-        self.update_message(key, |message| message.attachments.push(preview))
+        self.update_message(channel, ts, |message| message.attachments.push(preview))
     }
 
     /// Changes a message and emits `message_changed`.
     pub fn update_message(
         &mut self,
-        key: &MessageKey,
+        channel: &str,
+        ts: Ts,
         change: impl FnOnce(&mut FakeMessage),
-    ) -> Result<(), ApiError> {
-        let previous = self.message_json_at(key)?;
-        change(self.message_mut(&key.channel, key.ts)?);
-        let message = self.message_json_at(key)?;
-        let ts = self.new_ts();
+    ) -> ApiResult {
+        let previous = self.message_json_at(channel, ts)?;
+        change(self.message_mut(channel, ts)?);
+        let message = self.message_json_at(channel, ts)?;
         let event = json!({ "subtype": "message_changed", "message": message });
-        self.emit_message_update(key, ts, previous, event)
+        self.emit_message_update(channel, previous, event)
     }
 
     /// Deletes a message. A parent with replies becomes a tombstone.
-    pub fn delete_message(&mut self, key: &MessageKey) -> Result<(), ApiError> {
-        let has_replies = self.channel(&key.channel)?.replies(key.ts).next().is_some();
+    pub fn delete_message(&mut self, channel: &str, ts: Ts) -> ApiResult {
+        let has_replies = self.channel(channel)?.replies(ts).next().is_some();
         if has_replies {
-            return self.update_message(key, make_tombstone);
+            return self.update_message(channel, ts, make_tombstone);
         }
-        let previous = self.message_json_at(key)?;
-        self.channel_mut(&key.channel)?.messages.remove(&key.ts);
-        let ts = self.new_ts();
-        let event = json!({ "subtype": "message_deleted", "deleted_ts": key.ts });
-        self.emit_message_update(key, ts, previous, event)
+        let previous = self.message_json_at(channel, ts)?;
+        self.channel_mut(channel)?.messages.remove(&ts);
+        let event = json!({ "subtype": "message_deleted", "deleted_ts": ts });
+        self.emit_message_update(channel, previous, event)
     }
 
     fn emit_message_update(
         &mut self,
-        key: &MessageKey,
-        ts: Ts,
+        channel: &str,
         previous: Value,
         mut event: Value,
-    ) -> Result<(), ApiError> {
-        let kind = self.channel(&key.channel)?.kind;
+    ) -> ApiResult {
+        let (ts, kind) = (self.new_ts(), self.channel(channel)?.kind);
         let common_fields = json!({
             "type": "message",
             "previous_message": previous,
-            "channel": key.channel,
+            "channel": channel,
             "hidden": true,
             "ts": ts,
             "event_ts": ts,
             "channel_type": kind.channel_type(),
         });
         merge_fields(&mut event, common_fields);
-        self.emit_in_channel(&key.channel, event);
+        self.emit_in_channel(channel, event);
         Ok(())
     }
 
-    pub fn message_json_at(&self, key: &MessageKey) -> Result<Value, ApiError> {
-        let message = self.message(&key.channel, key.ts)?;
-        let mut object = self.message_json(self.channel(&key.channel)?, message);
+    pub fn message_json_at(&self, channel: &str, ts: Ts) -> ApiResult<Value> {
+        let message = self.message(channel, ts)?;
+        let mut object = self.message_json(self.channel(channel)?, message);
         if let Some(object) = object.as_object_mut() {
             object.remove("metadata");
         }
         Ok(object)
     }
 
-    pub fn add_reaction(
-        &mut self,
-        key: &MessageKey,
-        user: &str,
-        name: &str,
-    ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(&key.channel, key.ts)?.reactions;
+    pub fn add_reaction(&mut self, channel: &str, ts: Ts, user: &str, name: &str) -> ApiResult {
+        let reactions = &mut self.message_mut(channel, ts)?.reactions;
         let reaction = reactions.iter_mut().find(|reaction| reaction.name == name);
         match reaction {
             Some(reaction) if reaction.users.iter().any(|other| other == user) => {
@@ -238,16 +223,11 @@ impl Workspace {
                 reactions.push(FakeReaction { name: name.to_owned(), users: vec![user.to_owned()] })
             }
         }
-        self.emit_reaction("reaction_added", key, user, name)
+        self.emit_reaction("reaction_added", channel, ts, user, name)
     }
 
-    pub fn remove_reaction(
-        &mut self,
-        key: &MessageKey,
-        user: &str,
-        name: &str,
-    ) -> Result<(), ApiError> {
-        let reactions = &mut self.message_mut(&key.channel, key.ts)?.reactions;
+    pub fn remove_reaction(&mut self, channel: &str, ts: Ts, user: &str, name: &str) -> ApiResult {
+        let reactions = &mut self.message_mut(channel, ts)?.reactions;
         let matches = |reaction: &&mut FakeReaction| {
             reaction.name == name && reaction.users.iter().any(|other| other == user)
         };
@@ -255,27 +235,28 @@ impl Workspace {
             reactions.iter_mut().find(matches).ok_or_else(|| api_error("no_reaction"))?;
         reaction.users.retain(|other| other != user);
         reactions.retain(|reaction| !reaction.users.is_empty());
-        self.emit_reaction("reaction_removed", key, user, name)
+        self.emit_reaction("reaction_removed", channel, ts, user, name)
     }
 
     fn emit_reaction(
         &mut self,
         kind: &str,
-        key: &MessageKey,
+        channel: &str,
+        ts: Ts,
         user: &str,
         name: &str,
-    ) -> Result<(), ApiError> {
-        let message = self.message(&key.channel, key.ts)?;
+    ) -> ApiResult {
+        let message = self.message(channel, ts)?;
         let mut event = json!({
             "type": kind,
             "user": user,
             "reaction": name,
-            "item": { "type": "message", "channel": key.channel, "ts": key.ts },
+            "item": { "type": "message", "channel": channel, "ts": ts },
         });
         if let Some(author) = &message.user {
             event["item_user"] = json!(author);
         }
-        self.emit_in_channel(&key.channel, event);
+        self.emit_in_channel(channel, event);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::page::{
     PageOption, PageQuery, PageReaction, PageView,
 };
 use crate::slack::FakeSlack;
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiError, ApiResult, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::{FakeMessage, NewFakeMessage};
 use crate::slack::workspace::{EphemeralMessage, Workspace};
@@ -43,7 +43,7 @@ impl PageBackend for FakeSlack {
         })
     }
 
-    fn submit_form(&self, verb: &str, form: &PageForm) -> Result<(), ApiError> {
+    fn submit_form(&self, verb: &str, form: &PageForm) -> ApiResult {
         let PageForm { user, channel, text, .. } = form;
         let ts = form.message.parse().unwrap_or_default();
         // Slack's own clients escape text this way.
@@ -78,7 +78,7 @@ impl PageBackend for FakeSlack {
 
 impl FakeSlack {
     /// Runs a slash command that the app has, as Slack's clients do: they accept no other, and none in a thread.
-    fn submit_command(&self, form: &PageForm, text: &str) -> Result<(), ApiError> {
+    fn submit_command(&self, form: &PageForm, text: &str) -> ApiResult {
         let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if !self.settings.commands.iter().any(|known| known == command) {
             return Err(api_error("unknown_command"));

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use aizuchi_http::body::{MAX_PLATFORM_BODY_BYTES, read_body};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -34,8 +36,25 @@ impl FakeSlack {
         self.read(|state| state.request_url.clone())
     }
 
+    /// Makes the pending requests. Never returns.
+    pub(super) async fn run_pushes(&self, client: &reqwest::Client) {
+        let mut changed = self.subscribe();
+        let mut in_flight = FuturesUnordered::new();
+        loop {
+            changed.mark_unchanged();
+            if self.read(|state| !state.pending_pushes.is_empty()) {
+                let pushes = self.change(|state| std::mem::take(&mut state.pending_pushes));
+                in_flight.extend(pushes.into_iter().map(|push| self.push(client, push)));
+            }
+            tokio::select! {
+                _ = changed.changed() => {}
+                Some(()) = in_flight.next() => {}
+            }
+        }
+    }
+
     /// Makes one request and records its result.
-    pub(super) async fn push(&self, client: reqwest::Client, push: PushRequest) {
+    async fn push(&self, client: &reqwest::Client, push: PushRequest) {
         let challenge = unique_id("");
         let Some(signed) = self.read(|state| build_request(state, self, &push, &challenge)) else {
             return;
@@ -64,10 +83,7 @@ impl FakeSlack {
             PushRequest::Deliver(delivery) if response.is_some() => {
                 let envelope = state.dispatcher.deliveries[delivery].envelope_id.clone();
                 let body = response.and_then(|body| serde_json::from_slice(&body).ok());
-                let body = body.unwrap_or(Value::Null);
-                state.respond_to_command(&envelope, &body);
-                state.respond_to_form(&envelope, &body);
-                state.dispatcher.ack(&envelope);
+                state.acknowledge(&envelope, &body.unwrap_or_default());
             }
             PushRequest::Deliver(delivery) => {
                 state.fail_delivery(delivery, &self.settings, "http_error")

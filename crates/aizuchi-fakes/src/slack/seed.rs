@@ -4,13 +4,13 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts::fakes;
 
 use crate::slack::FakeSlack;
-use crate::slack::api_error::ApiError;
+use crate::slack::api_error::ApiResult;
 use crate::slack::channel::{ChannelKind, NewChannel};
 use crate::slack::user::NewUser;
 
 impl FakeSlack {
     /// Adds three users, another bot, four channels, of which the bot is in two, and a direct message.
-    pub fn seed(&self, language: Language) -> Result<(), ApiError> {
+    pub fn seed(&self, language: Language) -> ApiResult {
         let add_user = |username: &str, name: &str, real_name: &str, is_admin| {
             self.add_user_with(NewUser {
                 name: username.to_owned(),

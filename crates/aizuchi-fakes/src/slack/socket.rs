@@ -138,11 +138,7 @@ fn receive(fake: &FakeSlack, message: &Message) {
     let frame: Option<Value> = serde_json::from_str(text.as_str()).ok();
     let envelope = frame.as_ref().and_then(|frame| frame["envelope_id"].as_str());
     if let (Some(frame), Some(envelope)) = (&frame, envelope) {
-        fake.change(|state| {
-            state.respond_to_command(envelope, &frame["payload"]);
-            state.respond_to_form(envelope, &frame["payload"]);
-            state.dispatcher.ack(envelope);
-        });
+        fake.change(|state| state.acknowledge(envelope, &frame["payload"]));
     }
 }
 

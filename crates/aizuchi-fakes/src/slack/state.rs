@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::fake::FakeState;
 use crate::file::FakeFile;
 use crate::slack::FakeSlackSettings;
+use crate::slack::api_error::ApiError;
 use crate::slack::arguments::Arguments;
-use crate::slack::delivery::{DeliveryAttempt, Dispatcher, PayloadKind, event_callback};
+use crate::slack::delivery::{Dispatcher, PayloadKind, event_callback, is_form};
 use crate::slack::fault::{Faults, HistoryCaps};
 use crate::slack::journal::Journal;
 use crate::slack::request_url::{PushRequest, RequestUrl};
@@ -35,7 +38,7 @@ pub struct FakeSlackState {
     pub files: BTreeMap<String, FakeFile>,
     /// The requests to send.
     pub pending_pushes: Vec<PushRequest>,
-    timers: Timers<TimerTask>,
+    pub timers: Timers<TimerTask>,
 }
 
 /// Whether the app's tokens are valid.
@@ -68,8 +71,12 @@ pub enum DeliveryTask {
     TimeOut(usize),
 }
 
-impl FakeSlackState {
-    pub fn new(settings: &FakeSlackSettings) -> Self {
+impl FakeState for FakeSlackState {
+    type Settings = FakeSlackSettings;
+    type Method = String;
+    type ApiError = ApiError;
+
+    fn new(settings: &FakeSlackSettings) -> Self {
         Self {
             workspace: Workspace::new(settings),
             dispatcher: Dispatcher::default(),
@@ -89,7 +96,7 @@ impl FakeSlackState {
     }
 
     /// Delivers the pending events to the app.
-    pub fn flush_events(&mut self, settings: &FakeSlackSettings) {
+    fn flush_events(&mut self, settings: &FakeSlackSettings) {
         let events = std::mem::take(&mut self.workspace.pending_events);
         if !self.dispatcher.has_connected && !self.has_verified_url() {
             return;
@@ -101,21 +108,33 @@ impl FakeSlackState {
         }
     }
 
+    fn next_timer(&self) -> Option<Timestamp> {
+        self.timers.next_due_at()
+    }
+
+    fn clock(settings: &FakeSlackSettings) -> &Clock {
+        &settings.clock
+    }
+
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+}
+
+impl FakeSlackState {
     fn has_verified_url(&self) -> bool {
         self.request_url.as_ref().is_some_and(RequestUrl::is_verified)
     }
 
     pub fn deliver(&mut self, envelope: usize, settings: &FakeSlackSettings) {
         let delivery = if self.is_sent_over_http(envelope) {
-            let delivery = self.dispatcher.record_push(envelope);
+            let delivery = self.dispatcher.record(envelope, None);
             self.pending_pushes.push(PushRequest::Deliver(delivery));
             delivery
         } else {
             match self.dispatcher.deliver(envelope) {
-                DeliveryAttempt::Sent(delivery) => delivery,
-                DeliveryAttempt::NoConnection => {
-                    return self.schedule_retry(envelope, settings, "timeout");
-                }
+                Some(delivery) => delivery,
+                None => return self.schedule_retry(envelope, settings, "timeout"),
             }
         };
         let task = TimerTask::Delivery(DeliveryTask::TimeOut(delivery));
@@ -142,25 +161,17 @@ impl FakeSlackState {
         }
     }
 
-    /// Shows the app's response to a slash command.
-    pub fn respond_to_command(&mut self, envelope_id: &str, response: &Value) {
-        let command = self.dispatcher.pending_command(envelope_id).and_then(|command| {
-            Some((
-                command["channel_id"].as_str()?.to_owned(),
-                command["user_id"].as_str()?.to_owned(),
-            ))
-        });
-        if let Some((channel, user)) = command {
-            self.workspace.post_command_response(&channel, &user, response);
+    /// Applies the app's response to a slash command or a submitted form, and acknowledges the delivery.
+    pub fn acknowledge(&mut self, envelope_id: &str, response: &Value) {
+        let payload = self.dispatcher.pending_payload(envelope_id).cloned().unwrap_or_default();
+        let text = |name: &str| payload[name].as_str();
+        if let (Some(channel), Some(user)) = (text("channel_id"), text("user_id")) {
+            self.workspace.post_command_response(channel, user, response);
         }
-    }
-
-    /// Applies the app's response to a submitted form.
-    pub fn respond_to_form(&mut self, envelope_id: &str, response: &Value) {
-        let form = self.dispatcher.pending_form(envelope_id);
-        if let Some(id) = form.and_then(|form| form["view"]["id"].as_str()).map(str::to_owned) {
-            self.views.answer(&id, response);
+        if let Some(id) = payload["view"]["id"].as_str().filter(|_| is_form(&payload)) {
+            self.views.answer(id, response);
         }
+        self.dispatcher.ack(envelope_id);
     }
 
     pub fn schedule(
@@ -170,15 +181,6 @@ impl FakeSlackState {
         task: TimerTask,
     ) {
         self.timers.schedule(settings.clock.now(), delay, task);
-    }
-
-    pub fn next_timer(&self) -> Option<Timestamp> {
-        self.timers.next_due_at()
-    }
-
-    /// Takes the next task if it is due.
-    pub fn take_due_task(&mut self, now: Timestamp) -> Option<TimerTask> {
-        self.timers.take_due(now)
     }
 
     pub fn run_delivery_task(&mut self, task: DeliveryTask, settings: &FakeSlackSettings) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::slack::api_error::ApiError;
+use crate::slack::api_error::ApiResult;
 use crate::slack::user::{Bot, FakeUser, NewUser};
 use crate::slack::workspace::Workspace;
 
@@ -14,7 +14,7 @@ pub struct NameChange<'a> {
 }
 
 impl Workspace {
-    pub fn add_user(&mut self, new: NewUser) -> String {
+    pub fn add_user_with(&mut self, new: NewUser) -> String {
         let id = self.new_id('U');
         let bot = new.is_bot.then(|| Bot { id: self.new_id('B'), app_id: self.new_id('A') });
         let user = FakeUser {
@@ -29,11 +29,13 @@ impl Workspace {
         };
         let object = self.user_json(&user);
         self.users.insert(id.clone(), user);
-        self.emit(json!({ "type": "team_join", "user": object, "cache_ts": self.unix_seconds() }));
+        self.emit_event(
+            json!({ "type": "team_join", "user": object, "cache_ts": self.unix_seconds() }),
+        );
         id
     }
 
-    pub fn rename_user(&mut self, user: &str, names: NameChange<'_>) -> Result<(), ApiError> {
+    pub fn rename_user(&mut self, user: &str, names: NameChange<'_>) -> ApiResult {
         self.update_user(user, |user| {
             user.real_name = names.real_name.to_owned();
             user.display_name = names.display_name.to_owned();
@@ -41,15 +43,11 @@ impl Workspace {
     }
 
     /// Deactivates an account. The user's messages are kept.
-    pub fn deactivate_user(&mut self, user: &str) -> Result<(), ApiError> {
+    pub fn deactivate_user(&mut self, user: &str) -> ApiResult {
         self.update_user(user, |user| user.is_deleted = true)
     }
 
-    fn update_user(
-        &mut self,
-        user: &str,
-        change: impl FnOnce(&mut FakeUser),
-    ) -> Result<(), ApiError> {
+    fn update_user(&mut self, user: &str, change: impl FnOnce(&mut FakeUser)) -> ApiResult {
         let now = self.unix_seconds();
         let user = self.user_mut(user)?;
         change(user);
@@ -57,7 +55,7 @@ impl Workspace {
         let user = user.clone();
         let object = self.user_json(&user);
         for kind in ["user_change", "user_profile_changed"] {
-            self.emit(json!({ "type": kind, "user": object, "cache_ts": now }));
+            self.emit_event(json!({ "type": kind, "user": object, "cache_ts": now }));
         }
         Ok(())
     }

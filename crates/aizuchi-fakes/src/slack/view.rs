@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 
 /// How long a trigger is valid.
 const TRIGGER_TTL: SignedDuration = SignedDuration::from_secs(3);
@@ -55,7 +55,7 @@ impl FakeView {
     }
 
     /// Returns the form as in payloads, with this text in its first field.
-    pub fn filled(&self, text: &str) -> Result<Value, ApiError> {
+    pub fn filled(&self, text: &str) -> ApiResult<Value> {
         let input = self.inputs().next().ok_or_else(|| api_error("no_such_field"))?;
         let (block, element) = (&input["block_id"], &input["element"]);
         let max_length = element["max_length"].as_u64().unwrap_or(MAX_FIELD);
@@ -89,7 +89,7 @@ impl Views {
         view: Value,
         id: String,
         now: Timestamp,
-    ) -> Result<&FakeView, ApiError> {
+    ) -> ApiResult<&FakeView> {
         let found = self.triggers.get_mut(trigger);
         let trigger = found.ok_or_else(|| api_error("invalid_trigger_id"))?;
         if trigger.is_used {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use aizuchi_model::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::slack::FakeSlackSettings;
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::message::FakeMessage;
 use crate::slack::ts::Ts;
@@ -17,6 +18,7 @@ use crate::slack::user::{Bot, FakeUser, merge_fields};
 pub struct Workspace {
     pub id: String,
     pub name: String,
+    /// The subdomain of the workspace's URL.
     pub domain: String,
     /// The id of the app's own user.
     pub bot_user: String,
@@ -26,7 +28,6 @@ pub struct Workspace {
     /// Messages that only one user sees.
     pub ephemeral: Vec<EphemeralMessage>,
     pub usergroups: Vec<Value>,
-    pub emoji: BTreeMap<String, String>,
     /// The events that have not been sent to the app yet, oldest first.
     pub pending_events: Vec<Value>,
     /// Whether the app may read the metadata of messages.
@@ -38,7 +39,7 @@ pub struct Workspace {
     last_id: u32,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EphemeralMessage {
     pub channel: String,
     pub user: String,
@@ -47,29 +48,21 @@ pub struct EphemeralMessage {
     pub text: String,
 }
 
-/// Identifies a message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MessageKey {
-    pub channel: String,
-    pub ts: Ts,
-}
-
 impl Workspace {
     /// Creates a workspace whose only user is the bot.
     pub fn new(settings: &FakeSlackSettings) -> Self {
-        let FakeSlackSettings { team, domain, bot: bot_name, clock, scopes, .. } = settings;
+        let FakeSlackSettings { team, bot: bot_name, clock, scopes, .. } = settings;
         let bot = Bot { id: "B0DEV00001".to_owned(), app_id: "A0DEV00001".to_owned() };
         let mut workspace = Self {
             id: "T0DEV00001".to_owned(),
             name: team.clone(),
-            domain: domain.clone(),
+            domain: "dev-team".to_owned(),
             bot_user: String::new(),
             bot: bot.clone(),
             users: BTreeMap::new(),
             channels: BTreeMap::new(),
             ephemeral: Vec::new(),
             usergroups: Vec::new(),
-            emoji: BTreeMap::new(),
             pending_events: Vec::new(),
             shows_metadata: scopes.iter().any(|scope| scope == "metadata.message:read"),
             clock: clock.clone(),
@@ -125,40 +118,40 @@ impl Workspace {
         format!("{prefix}0DEV{:05}", self.last_id)
     }
 
-    pub fn user(&self, id: &str) -> Result<&FakeUser, ApiError> {
+    pub fn user(&self, id: &str) -> ApiResult<&FakeUser> {
         self.users.get(id).ok_or_else(|| api_error("user_not_found"))
     }
 
-    pub fn user_mut(&mut self, id: &str) -> Result<&mut FakeUser, ApiError> {
+    pub fn user_mut(&mut self, id: &str) -> ApiResult<&mut FakeUser> {
         self.users.get_mut(id).ok_or_else(|| api_error("user_not_found"))
     }
 
-    pub fn channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
+    pub fn channel(&self, id: &str) -> ApiResult<&FakeChannel> {
         self.channels.get(id).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    pub fn channel_mut(&mut self, id: &str) -> Result<&mut FakeChannel, ApiError> {
+    pub fn channel_mut(&mut self, id: &str) -> ApiResult<&mut FakeChannel> {
         self.channels.get_mut(id).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    pub fn message(&self, channel: &str, ts: Ts) -> Result<&FakeMessage, ApiError> {
+    pub fn message(&self, channel: &str, ts: Ts) -> ApiResult<&FakeMessage> {
         self.channel(channel)?.messages.get(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
-    pub fn message_mut(&mut self, channel: &str, ts: Ts) -> Result<&mut FakeMessage, ApiError> {
+    pub fn message_mut(&mut self, channel: &str, ts: Ts) -> ApiResult<&mut FakeMessage> {
         let messages = &mut self.channel_mut(channel)?.messages;
         messages.get_mut(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
     /// Returns a channel that the app may see.
-    pub fn visible_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
+    pub fn visible_channel(&self, id: &str) -> ApiResult<&FakeChannel> {
         let channel = self.channel(id)?;
         let is_visible =
             channel.kind == ChannelKind::Public || channel.members.contains(&self.bot_user);
         is_visible.then_some(channel).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    pub fn joined_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
+    pub fn joined_channel(&self, id: &str) -> ApiResult<&FakeChannel> {
         let channel = self.visible_channel(id)?;
         let is_member = channel.members.contains(&self.bot_user);
         is_member.then_some(channel).ok_or_else(|| api_error("not_in_channel"))
@@ -214,11 +207,11 @@ impl Workspace {
     pub fn emit_in_channel(&mut self, channel: &str, event: Value) {
         let channel = self.channels.get(channel);
         if channel.is_some_and(|channel| channel.members.contains(&self.bot_user)) {
-            self.emit(event);
+            self.emit_event(event);
         }
     }
 
-    pub fn emit(&mut self, mut event: Value) {
+    pub fn emit_event(&mut self, mut event: Value) {
         if event.get("event_ts").is_none() {
             event["event_ts"] = json!(self.new_ts());
         }

@@ -46,6 +46,7 @@ impl SeparateThreads {
                     name: Arc::clone(&channel.0),
                     id: channel,
                     visibility: Visibility::Private,
+                    topic: None,
                 });
             }
         }

@@ -117,6 +117,7 @@ impl Myao2Converter {
             name: if name.is_empty() { id.as_str().into() } else { name.into() },
             id: ChannelId::new(id),
             visibility: Visibility::Private,
+            topic: None,
         };
         names.into_iter().map(channel).collect()
     }

@@ -288,6 +288,7 @@ impl Destination {
             id: ChannelId::new(message.channel.as_str()),
             name: message.channel.as_str().into(),
             visibility: Visibility::Private,
+            topic: None,
         };
         let message = Message {
             conversation: ConversationId {
@@ -320,6 +321,7 @@ impl Destination {
             id: line.channel.clone(),
             name: line.channel_name.clone().unwrap_or_else(|| line.channel.0.clone()),
             visibility: line.visibility.unwrap_or(Visibility::Private),
+            topic: None,
         };
         let user = User {
             workspace: workspace.clone(),

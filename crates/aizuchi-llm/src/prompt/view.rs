@@ -37,6 +37,8 @@ pub struct ContextView {
     pub weekday: &'static str,
     /// In a direct message, the name of the other user.
     pub current_channel_name: String,
+    /// What its members say that the channel is for; empty if they say nothing.
+    pub channel_topic: String,
     /// Who can read the channel: `public`, `private` or `direct`.
     pub visibility: Visibility,
     /// Whether a reply may look something up on the web.

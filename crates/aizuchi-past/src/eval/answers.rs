@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use aizuchi_import::history::describe_json_error;
 use aizuchi_model::chat::to_single_line;
 use serde::Deserialize;
 
-use crate::eval::case::{ensure_no_problems, read_each};
+use crate::eval::case::{ensure_no_problems, parse_json, read_each};
 
 /// The number of missing cases that an error lists.
 const MAX_LISTED_IDS: usize = 5;
@@ -24,7 +23,8 @@ struct CollectedAnswer {
 /// a case.
 pub fn read(file: &str, text: Vec<u8>, ids: &[&str]) -> anyhow::Result<Vec<String>> {
     let texts = [(file.to_owned(), text)];
-    let (read, mut problems) = read_each(&texts, "an answer", parse, |answer| &answer.id);
+    let (read, mut problems) =
+        read_each(&texts, "an answer", parse_json, |answer: &CollectedAnswer| &answer.id);
     let mut answers = HashMap::new();
     for (location, CollectedAnswer { id, answer }) in read {
         if ids.contains(&&*id) {
@@ -40,11 +40,6 @@ pub fn read(file: &str, text: Vec<u8>, ids: &[&str]) -> anyhow::Result<Vec<Strin
     let missing: Vec<&str> = missing.collect();
     anyhow::ensure!(missing.is_empty(), "{file} has no answer for {}", list_ids(&missing));
     Ok(ids.iter().filter_map(|id| answers.remove(*id)).collect())
-}
-
-fn parse(bytes: &[u8]) -> Result<CollectedAnswer, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    serde_json::from_str(text).map_err(|error| describe_json_error(&error))
 }
 
 fn list_ids(ids: &[&str]) -> String {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_llm::LlmError;
 use aizuchi_llm::fallback::Models;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
@@ -51,11 +50,7 @@ pub async fn ask(
             (Ok(response.text), call)
         }
         Err(error) => {
-            let usage = match &error {
-                LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
-                LlmError::TimedOut(_) | LlmError::Refused(_) => Usage::default(),
-            };
-            let why = error.to_string();
+            let (why, usage) = (error.to_string(), error.usage());
             (Err(why.clone()), EvalCall { latency, usage, failure: Some(why) })
         }
     }

@@ -16,6 +16,7 @@ use aizuchi_model::input_file::{self, MAX_KEPT_BYTES};
 use aizuchi_model::persona::Language;
 use anyhow::Context as _;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// The number of bad lines that an error lists.
 const MAX_REPORTED_LINES: usize = 10;
@@ -222,10 +223,14 @@ struct RawCase {
     messages: Vec<CaseMessage>,
 }
 
-fn parse(bytes: &[u8]) -> Result<Case, String> {
+/// Parses a line as JSON.
+pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let raw: RawCase = serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
-    let RawCase { id, language, pair, about, labels, messages } = raw;
+    serde_json::from_str(text).map_err(|error| describe_json_error(&error))
+}
+
+fn parse(bytes: &[u8]) -> Result<Case, String> {
+    let RawCase { id, language, pair, about, labels, messages } = parse_json(bytes)?;
     if !is_file_name(&id) {
         return Err(format!(
             "its id is not made of at most {MAX_ID_CHARACTERS} of the letters a to z, digits, `-`, `_` \

@@ -89,6 +89,7 @@ impl Simulation<'_> {
             id: ChannelId::new(workspace.0.clone()),
             name: workspace.0.clone(),
             visibility: Visibility::Public,
+            topic: None,
         };
         self.hear(Heard::Channel(channel).into());
     }

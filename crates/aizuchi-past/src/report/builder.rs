@@ -13,13 +13,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::replay::moments::Moments;
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Names};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, ReportSums};
 use crate::report::cost::{CostBasis, MemoryCalls, PricedModel, ReplayCalls};
 use crate::report::figures::{
-    ChannelFigures, CostFigures, DAYS_OF_MONTH, HourFigures, LeftOut, Period, PolicyFigures,
-    PostFigures, Report, ReportSource, Way, WayFigures,
+    ChannelFigures, CostFigures, DAYS_OF_MONTH, LeftOut, Period, PolicyFigures, PostFigures,
+    Report, ReportSource, Way, WayFigures,
 };
-use crate::report::moment::{ReportMoment, choose};
+use crate::report::moment::choose;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 
@@ -81,15 +81,7 @@ pub struct ReportBuilder {
 struct PolicySums {
     name: String,
     channels: Vec<ChannelFigures>,
-    hours: [HourFigures; 24],
-    open_questions: usize,
-    without_model: PostFigures,
-    unposted: usize,
-    known_verdicts: usize,
-    unknown_verdicts: usize,
-    answers: usize,
-    reactions: usize,
-    moments: Vec<ReportMoment>,
+    sums: ReportSums,
     calls: ReplayCalls,
     /// The hours in which the memory of a channel changed.
     memory_hours: BTreeSet<i64>,
@@ -214,21 +206,8 @@ impl ReportBuilder {
 
 impl PolicySums {
     fn add(&mut self, channel: ChannelReport, moments: &Moments, memory: Option<MemoryCalls>) {
-        for (own, added) in self.hours.iter_mut().zip(channel.hours) {
-            own.messages += added.messages;
-            own.checks += added.checks;
-            own.posts += added.posts;
-            own.in_mid_talk += added.in_mid_talk;
-        }
         self.channels.push(channel.figures);
-        self.open_questions += channel.open_questions;
-        self.without_model.add(channel.without_model);
-        self.unposted += channel.unposted;
-        self.known_verdicts += channel.known_verdicts;
-        self.unknown_verdicts += channel.unknown_verdicts;
-        self.answers += channel.answers;
-        self.reactions += channel.reactions;
-        self.moments.extend(channel.moments);
+        self.sums.add(channel.sums);
         self.calls.checks.add(moments.judge_calls);
         self.calls.answers.add(moments.judge_answers);
         self.calls.replies.add(moments.reply_calls);
@@ -239,11 +218,11 @@ impl PolicySums {
     }
 
     fn figures(mut self, options: &ReportOptions, period: Period) -> PolicyFigures {
-        let mut all = PostFigures::default();
+        let (sums, mut all) = (self.sums, PostFigures::default());
         self.channels.iter().for_each(|channel| all.add(channel.posts));
         let checks = self.channels.iter().map(|channel| channel.checks).sum();
         let is_known = options.source.has_verdicts()
-            && (self.known_verdicts > 0 || self.unknown_verdicts == 0);
+            && (sums.known_verdicts > 0 || sums.unknown_verdicts == 0);
         let posts = is_known.then_some(all);
         self.calls.memory.add(MemoryCalls::of_workspace(&self.memory_hours));
         let cost = match options.source {
@@ -255,21 +234,21 @@ impl PolicySums {
         PolicyFigures {
             name: self.name,
             posts,
-            unposted: self.unposted,
-            unknown_verdicts: self.unknown_verdicts,
+            unposted: sums.unposted,
+            unknown_verdicts: sums.unknown_verdicts,
             checks,
-            open_questions: self.open_questions,
-            answers: self.answers,
-            reactions: self.reactions,
-            without_model: (options.source == ReportSource::Builtin).then_some(self.without_model),
+            open_questions: sums.open_questions,
+            answers: sums.answers,
+            reactions: sums.reactions,
+            without_model: (options.source == ReportSource::Builtin).then_some(sums.without_model),
             ways: ways(
                 ways_posts,
-                all.count - self.unposted.min(all.count),
-                self.answers,
+                all.count - sums.unposted.min(all.count),
+                sums.answers,
                 // What was only wanted was not written, and a judge that always says no leaves replies unwritten.
                 ReplyPrices {
                     cost: &cost,
-                    has_all: self.unposted == 0
+                    has_all: sums.unposted == 0
                         && options.source != ReportSource::AlwaysSilent
                         && (options.source != ReportSource::Ledger || ways_posts.is_some()),
                 },
@@ -277,8 +256,8 @@ impl PolicySums {
             ),
             cost,
             by_channel: self.channels,
-            by_hour: self.hours.to_vec(),
-            moments: choose(self.moments),
+            by_hour: sums.hours.to_vec(),
+            moments: choose(sums.moments),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::replay::moments::{Moment, MomentKind, Reason};
 use crate::report::around::{PeopleAround, is_within_hour};
 use crate::report::figures::{ChannelFigures, HourFigures, PostFigures, ReportSource};
 use crate::report::moment::{
-    MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, Rated, ReportMoment,
+    MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, ReportMoment,
     choose_from, shown_text, whole_text,
 };
 
@@ -27,6 +27,12 @@ pub type Names = HashMap<String, String>;
 /// The part of a policy's figures that comes from one channel.
 pub struct ChannelReport {
     pub figures: ChannelFigures,
+    pub sums: ReportSums,
+}
+
+/// What is summed up over the channels of a policy.
+#[derive(Default)]
+pub struct ReportSums {
     pub hours: [HourFigures; 24],
     pub open_questions: usize,
     pub without_model: PostFigures,
@@ -36,6 +42,25 @@ pub struct ChannelReport {
     pub answers: usize,
     pub reactions: usize,
     pub moments: Vec<ReportMoment>,
+}
+
+impl ReportSums {
+    pub fn add(&mut self, other: Self) {
+        for (own, added) in self.hours.iter_mut().zip(other.hours) {
+            own.messages += added.messages;
+            own.checks += added.checks;
+            own.posts += added.posts;
+            own.in_mid_talk += added.in_mid_talk;
+        }
+        self.open_questions += other.open_questions;
+        self.without_model.add(other.without_model);
+        self.unposted += other.unposted;
+        self.known_verdicts += other.known_verdicts;
+        self.unknown_verdicts += other.unknown_verdicts;
+        self.answers += other.answers;
+        self.reactions += other.reactions;
+        self.moments.extend(other.moments);
+    }
 }
 
 pub struct ChannelAnalysis<'a> {
@@ -56,20 +81,6 @@ struct Candidate<'a> {
     mid_talk: Option<(MessageRow, f64)>,
 }
 
-impl Rated for Candidate<'_> {
-    fn group(&self) -> MomentGroup {
-        self.group
-    }
-
-    fn rank(&self) -> i64 {
-        self.rank
-    }
-
-    fn at(&self) -> Timestamp {
-        self.moment.at
-    }
-}
-
 impl<'a> ChannelAnalysis<'a> {
     /// Fails if a message cannot be read.
     pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
@@ -86,38 +97,23 @@ impl<'a> ChannelAnalysis<'a> {
         let owed: HashSet<IdHash> = owed.map(|id| IdHash::new(id.as_str())).collect();
         let mut open = people.open_questions();
         open.retain(|question| !owed.contains(&question.id));
-        let mut report = ChannelReport {
-            figures: ChannelFigures {
-                name: self.channel.name.clone(),
-                messages,
-                checks: 0,
-                posts: PostFigures::default(),
-            },
-            hours,
-            open_questions: open.len(),
-            without_model: PostFigures::default(),
-            unposted: 0,
-            known_verdicts: 0,
-            unknown_verdicts: 0,
-            answers: 0,
-            reactions: 0,
-            moments: Vec::new(),
-        };
+        let (mut checks, mut posts) = (0, PostFigures::default());
+        let mut sums = ReportSums { hours, open_questions: open.len(), ..ReportSums::default() };
         // A question that got a post is not counted for a second one.
         let mut left_open: HashSet<IdHash> = open.iter().map(|question| question.id).collect();
         let mut left_open_without_model = left_open.clone();
         let mut candidates = Vec::new();
         for moment in self.moments {
             if is_checked(moment) {
-                report.figures.checks += 1;
-                report.hours[hour(moment.at)].checks += 1;
+                checks += 1;
+                sums.hours[hour(moment.at)].checks += 1;
             }
             match (moment.kind, &moment.reason) {
                 (MomentKind::Spoke | MomentKind::WouldHaveSpoken, _) if moment.is_owed => {
-                    report.answers += 1;
+                    sums.answers += 1;
                 }
                 (MomentKind::Spoke | MomentKind::WouldHaveSpoken, _) => {
-                    report.known_verdicts += 1;
+                    sums.known_verdicts += 1;
                     let about = self.about(&people, moment);
                     let thread = moment.thread.as_ref().map(MessageId::as_str);
                     let mid_talk = people.mid_talk(thread, about.as_ref(), moment.at);
@@ -132,12 +128,12 @@ impl<'a> ChannelAnalysis<'a> {
                         in_mid_talk: usize::from(mid_talk.is_some()),
                     };
                     let is_at_open = is_open(&mut left_open);
-                    report.figures.posts.add(post(is_at_open));
-                    report.unposted += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
+                    posts.add(post(is_at_open));
+                    sums.unposted += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
                     if is_posted_without_model(moment) {
-                        report.without_model.add(post(is_open(&mut left_open_without_model)));
+                        sums.without_model.add(post(is_open(&mut left_open_without_model)));
                     }
-                    let hour = &mut report.hours[hour(moment.at)];
+                    let hour = &mut sums.hours[hour(moment.at)];
                     hour.posts += 1;
                     hour.in_mid_talk += usize::from(mid_talk.is_some());
                     if let Some(about) = about {
@@ -152,17 +148,18 @@ impl<'a> ChannelAnalysis<'a> {
                         candidates.push(Candidate { moment, group, rank, about, mid_talk });
                     }
                 }
-                (MomentKind::Reacted, _) => report.reactions += 1,
-                (MomentKind::Failed, _) if !moment.is_owed => report.unknown_verdicts += 1,
+                (MomentKind::Reacted, _) => sums.reactions += 1,
+                (MomentKind::Failed, _) if !moment.is_owed => sums.unknown_verdicts += 1,
                 (MomentKind::Silent, _) if !moment.is_owed => {
-                    report.known_verdicts += usize::from(is_checked(moment));
+                    sums.known_verdicts += usize::from(is_checked(moment));
                     candidates.extend(self.silence(&people, moment));
                 }
                 (MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed, _) => {}
             }
         }
-        report.moments = self.select(&people, candidates)?;
-        Ok(report)
+        sums.moments = self.select(&people, candidates)?;
+        let name = self.channel.name.clone();
+        Ok(ChannelReport { figures: ChannelFigures { name, messages, checks, posts }, sums })
     }
 
     /// Returns the message that a moment is about.
@@ -191,7 +188,8 @@ impl<'a> ChannelAnalysis<'a> {
         while let Some(group) = candidates.last().map(|one| one.group) {
             let of_group =
                 candidates.split_off(candidates.partition_point(|one| one.group < group));
-            for one in choose_from(of_group, MAX_MOMENTS) {
+            let rating = |one: &Candidate<'_>| (one.group, one.rank, one.moment.at);
+            for one in choose_from(of_group, MAX_MOMENTS, rating) {
                 told.push(self.moment(people, &one, &mut reader)?);
             }
         }

@@ -98,25 +98,11 @@ const SHARES: [(MomentGroup, usize); 4] = [
     (MomentGroup::Silence, 2),
 ];
 
-/// What the selection needs to know of a moment.
-pub trait Rated {
-    fn group(&self) -> MomentGroup;
-    fn rank(&self) -> i64;
-    fn at(&self) -> Timestamp;
-}
+/// What the selection needs to know of a moment: its group, its rank and its time.
+pub type MomentRating = (MomentGroup, i64, Timestamp);
 
-impl Rated for ReportMoment {
-    fn group(&self) -> MomentGroup {
-        self.group
-    }
-
-    fn rank(&self) -> i64 {
-        self.rank
-    }
-
-    fn at(&self) -> Timestamp {
-        self.at
-    }
+fn rating(one: &ReportMoment) -> MomentRating {
+    (one.group, one.rank, one.at)
 }
 
 /// Selects the moments of a report, by group and time. Each message has at most one.
@@ -141,22 +127,27 @@ pub fn choose(mut all: Vec<ReportMoment>) -> Vec<ReportMoment> {
         *share += more;
         free -= more;
     }
-    groups.into_iter().flat_map(|(share, of_group)| choose_from(of_group, share)).collect()
+    groups.into_iter().flat_map(|(share, of_group)| choose_from(of_group, share, rating)).collect()
 }
 
 /// Selects some moments of one group. Those in mid-talk are the ones closest to a person's message; the others are
 /// spread over the period.
-pub fn choose_from<T: Rated>(mut group: Vec<T>, count: usize) -> Vec<T> {
-    let first_rank = group.iter().map(Rated::rank).min().unwrap_or_default();
-    let is_ranked = group.first().is_some_and(|one| one.group() == MomentGroup::MidTalk);
-    let preferred = group.iter().filter(|one| one.rank() == first_rank).count();
+pub fn choose_from<T>(
+    mut group: Vec<T>,
+    count: usize,
+    rating: impl Fn(&T) -> MomentRating,
+) -> Vec<T> {
+    let (rank, at) = (|one: &T| rating(one).1, |one: &T| rating(one).2);
+    let first_rank = group.iter().map(rank).min().unwrap_or_default();
+    let is_ranked = group.first().is_some_and(|one| rating(one).0 == MomentGroup::MidTalk);
+    let preferred = group.iter().filter(|one| rank(one) == first_rank).count();
     if is_ranked || preferred < count {
-        group.sort_by_key(|one| (one.rank(), one.at()));
+        group.sort_by_key(|one| (rank(one), at(one)));
         group.truncate(count);
     } else {
-        group.retain(|one| one.rank() == first_rank);
+        group.retain(|one| rank(one) == first_rank);
     }
-    group.sort_by_key(Rated::at);
+    group.sort_by_key(at);
     let length = group.len();
     let chosen: HashSet<usize> = (0..count.min(length))
         .map(|part| (2 * part + 1) * length / (2 * count.min(length)))
@@ -172,6 +163,12 @@ static MENTION: LazyLock<Regex> =
 /// Matches a link in the syntax of Slack: the URL, and optionally a label.
 static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<((?:https?|mailto):[^|>\s]+)(?:\|([^>]*))?>").expect("the pattern is valid")
+});
+
+/// Matches a channel, a group or everybody in the syntax of Slack: what it is, and optionally its name.
+static SLACK_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"<(#[CG]\w+|!(?:here|channel|everyone|subteam\^\w+))(?:\|[#@]?([^>]*))?>";
+    Regex::new(pattern).expect("the pattern is valid")
 });
 
 /// Formats a text for display: mentions become names, hidden characters are removed, and long texts are cut.
@@ -195,6 +192,14 @@ pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
         None => found[1].trim_start_matches("mailto:").to_owned(),
     };
     let text = SLACK_LINK.replace_all(&text, link);
+    let named = |found: &Captures<'_>| {
+        let (sign, id) = found[1].split_at(1);
+        let name = found.get(2).map(|name| name.as_str()).filter(|name| !name.is_empty());
+        let is_everybody = id.chars().all(|letter| letter.is_ascii_lowercase());
+        let name = name.unwrap_or(if is_everybody { id } else { "…" });
+        format!("{}{name}", sign.replace('!', "@"))
+    };
+    let text = SLACK_NAME.replace_all(&text, named);
     let shown: String = text.chars().filter(|character| !is_hidden(*character)).collect();
     shown.trim().to_owned()
 }
@@ -269,9 +274,9 @@ mod tests {
     fn a_short_question_is_shown_only_if_there_are_few_others() {
         let short = |second| moment(MomentGroup::OpenQuestion, second, 1);
         let long = |second| moment(MomentGroup::OpenQuestion, second, 0);
-        let found = choose_from(vec![short(1), long(2), long(3), short(4)], 2);
+        let found = choose_from(vec![short(1), long(2), long(3), short(4)], 2, rating);
         assert!(found.iter().all(|one| one.rank == 0), "{found:?}");
-        assert_eq!(choose_from(vec![short(1), long(2), short(4)], 2).len(), 2);
+        assert_eq!(choose_from(vec![short(1), long(2), short(4)], 2, rating).len(), 2);
     }
 
     #[test]
@@ -284,6 +289,8 @@ mod tests {
                 "see <https://a.example/x|the page> <https://b.example>",
                 "see the page https://b.example",
             ),
+            ("in <#C12|tea> or <#C13>, <!here>", "in #tea or #…, @here"),
+            ("<!subteam^S1|@ops> and <!subteam^S2>, <!--x-->", "@ops and @…, <!--x-->"),
             ("a\u{202e}b\u{7}c\nd ", "abc\nd"),
         ] {
             assert_eq!(shown_text(text, name), expected);

@@ -1,5 +1,6 @@
 //! The report as one self-contained HTML page: its style is inline, it loads nothing, and it runs no script.
 
+use aizuchi_model::chat::to_short_line;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
 use aizuchi_model::texts::report as texts;
@@ -14,6 +15,9 @@ use crate::report::format;
 use crate::report::markup::chat_parts;
 use crate::report::moment::{MomentAct, MomentGroup, MomentMessage, ReportMoment};
 use crate::report::sentences::{self, WayRow};
+
+/// The maximum length of the beginning of a message that stands for a moment.
+const MAX_GIST_CHARS: usize = 140;
 
 /// The number of colors that distinguish authors.
 const COLORS: u32 = 6;
@@ -199,7 +203,7 @@ impl<'a> PageBuilder<'a> {
             },
             channel: format::channel(&moment.channel),
             when: format::date_and_time(moment.at, self.zone, l),
-            gist: about.map_or(String::new(), |about| about.text.clone()),
+            gist: about.map_or(String::new(), |about| gist(&about.text)),
             before: moment.before.iter().map(message).collect(),
             act: sentences::act(&moment.act, l),
             time: format::time(moment.at, self.zone),
@@ -252,4 +256,10 @@ impl WayView {
         };
         Self { name, means, posts, unknown, price }
     }
+}
+
+/// Returns the beginning of a message on one line, without marks.
+fn gist(text: &str) -> String {
+    let words: String = chat_parts(text).iter().map(|part| &*part.text).collect();
+    to_short_line(&words, MAX_GIST_CHARS)
 }

@@ -161,5 +161,6 @@ pub fn unknown_channel(conversation: &ConversationId) -> Channel {
         id: conversation.channel.clone(),
         name: conversation.channel.as_str().into(),
         visibility: Visibility::Private,
+        topic: None,
     }
 }

@@ -54,32 +54,26 @@ impl TunedSetting {
 
     /// Returns the key in the config.
     pub fn name(self) -> &'static str {
-        match self {
-            TunedSetting::MinWait => "min_wait_seconds",
-            TunedSetting::Wait => "wait",
-            TunedSetting::Cooldown => "cooldown_seconds",
-            TunedSetting::MinConfidence => "min_confidence",
-            TunedSetting::Gate(_) => "gates",
-            TunedSetting::MinWaitFloor => "min_wait_floor_seconds",
-            TunedSetting::Jitter => "jitter_ratio",
-            TunedSetting::MaxWait => "max_wait_seconds",
-            TunedSetting::MaxDelay => "max_delay_seconds",
-        }
+        self.key_and_values().0
     }
 
     /// Returns the values to try, in seconds or as a share. For a gate, 1 is on and 0 is off. For the strategy,
     /// [`ADAPTIVE`] or the seconds of a fixed wait.
     pub fn values(self) -> &'static [f64] {
+        self.key_and_values().1
+    }
+
+    fn key_and_values(self) -> (&'static str, &'static [f64]) {
         match self {
-            TunedSetting::MinWait => &[60.0, 120.0, 300.0, 600.0],
-            TunedSetting::Wait => &[ADAPTIVE, 30.0, 60.0, 120.0, 300.0, 600.0],
-            TunedSetting::Cooldown => &[0.0, 300.0, 900.0, 3600.0],
-            TunedSetting::MinConfidence => &[0.0, 0.5, 0.6, 0.7, 0.8, 0.9],
-            TunedSetting::Gate(_) => &[0.0, 1.0],
-            TunedSetting::MinWaitFloor => &[5.0, 15.0, 60.0],
-            TunedSetting::Jitter => &[0.0, 0.3],
-            TunedSetting::MaxWait => &[900.0, 3600.0, 7200.0],
-            TunedSetting::MaxDelay => &[600.0, 1800.0, 3600.0],
+            TunedSetting::MinWait => ("min_wait_seconds", &[60.0, 120.0, 300.0, 600.0]),
+            TunedSetting::Wait => ("wait", &[ADAPTIVE, 30.0, 60.0, 120.0, 300.0, 600.0]),
+            TunedSetting::Cooldown => ("cooldown_seconds", &[0.0, 300.0, 900.0, 3600.0]),
+            TunedSetting::MinConfidence => ("min_confidence", &[0.0, 0.5, 0.6, 0.7, 0.8, 0.9]),
+            TunedSetting::Gate(_) => ("gates", &[0.0, 1.0]),
+            TunedSetting::MinWaitFloor => ("min_wait_floor_seconds", &[5.0, 15.0, 60.0]),
+            TunedSetting::Jitter => ("jitter_ratio", &[0.0, 0.3]),
+            TunedSetting::MaxWait => ("max_wait_seconds", &[900.0, 3600.0, 7200.0]),
+            TunedSetting::MaxDelay => ("max_delay_seconds", &[600.0, 1800.0, 3600.0]),
         }
     }
 
@@ -180,16 +174,10 @@ impl TunedSetting {
                 }
             },
             TunedSetting::Gate(_) => {
-                let gates = response.gates.iter().map(|gate| gate.gate().name());
+                let gates = response.gates.iter().map(|gate| gate.rule().name());
                 format!("[{}]", gates.collect::<Vec<&str>>().join(", "))
             }
-            TunedSetting::MinWait
-            | TunedSetting::Cooldown
-            | TunedSetting::MinConfidence
-            | TunedSetting::MinWaitFloor
-            | TunedSetting::Jitter
-            | TunedSetting::MaxWait
-            | TunedSetting::MaxDelay => self.value(policy).to_string(),
+            number => number.value(policy).to_string(),
         };
         format!("{}: {value}", self.name())
     }

@@ -14,15 +14,6 @@ use aizuchi_model::rules::{Mode, PostTiming, Rulebook, TimingRules};
 use crate::replay::Policy;
 use crate::tune::tuned_setting::TunedSetting;
 
-/// Every gate that a setting may name.
-pub const GATES: [JudgeGate; 5] = [
-    JudgeGate::Directed,
-    JudgeGate::Unchanged,
-    JudgeGate::NothingOpen,
-    JudgeGate::Cooldown,
-    JudgeGate::Share,
-];
-
 /// The settings that may be changed, in the order of the page.
 pub const SETTINGS: [TunedSetting; 6] = [
     TunedSetting::MinConfidence,
@@ -116,16 +107,8 @@ impl TriedSettings {
 
     pub fn set(&mut self, setting: TunedSetting, value: f64) -> Result<(), &'static str> {
         match setting {
-            TunedSetting::MinConfidence | TunedSetting::Jitter => {
-                Ratio::try_from(value).map(|_| ())?
-            }
-            TunedSetting::MinWait
-            | TunedSetting::Wait
-            | TunedSetting::MinWaitFloor
-            | TunedSetting::MaxWait
-            | TunedSetting::MaxDelay
-            | TunedSetting::Cooldown
-            | TunedSetting::Gate(_) => Seconds::try_from(value).map(|_| ())?,
+            TunedSetting::MinConfidence | TunedSetting::Jitter => _ = Ratio::try_from(value)?,
+            _seconds => _ = Seconds::try_from(value)?,
         }
         if value != setting.value(&self.present) {
             setting.set(&mut self.policy, value);
@@ -135,7 +118,7 @@ impl TriedSettings {
 
     /// Sets which gates are on. Keeps the order in force, and appends new gates.
     pub fn set_gates(&mut self, chosen: &[JudgeGate]) {
-        let order = self.present.config.response.gates.iter().chain(&GATES);
+        let order = self.present.config.response.gates.iter().chain(JudgeGate::ALL);
         let mut gates: Vec<JudgeGate> = Vec::new();
         for gate in order.filter(|gate| chosen.contains(gate)) {
             if !gates.contains(gate) {
@@ -181,32 +164,24 @@ impl TriedSettings {
     /// if there are none.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
-        let is_own = |setting: &TunedSetting| match setting {
-            TunedSetting::MinConfidence
-            | TunedSetting::Cooldown
-            | TunedSetting::MinWait
-            | TunedSetting::MinWaitFloor
-            | TunedSetting::MaxWait => true,
-            TunedSetting::Wait
-            | TunedSetting::Jitter
-            | TunedSetting::MaxDelay
-            | TunedSetting::Gate(_) => false,
+        use TunedSetting::{Cooldown, MaxWait, MinConfidence, MinWait, MinWaitFloor};
+        let is_own = |setting: &TunedSetting| {
+            matches!(setting, MinConfidence | Cooldown | MinWait | MinWaitFloor | MaxWait)
         };
         let (own, common): (Vec<TunedSetting>, Vec<TunedSetting>) =
             changed.into_iter().partition(is_own);
+        let lines = |settings: &[TunedSetting], indentation: &str| -> String {
+            let lines = settings.iter().map(|setting| setting.to_yaml(&self.policy));
+            lines.map(|line| format!("{indentation}{line}\n")).collect()
+        };
         let mut patch = String::new();
         if !common.is_empty() {
-            patch.push_str("response:\n");
-            patch.extend(
-                common.iter().map(|setting| format!("  {}\n", setting.to_yaml(&self.policy))),
-            );
+            patch = format!("response:\n{}", lines(&common, "  "));
         }
         if !own.is_empty() {
             // A JSON string is a YAML string.
-            patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(self.key.0)));
-            patch.extend(
-                own.iter().map(|setting| format!("    {}\n", setting.to_yaml(&self.policy))),
-            );
+            let key = serde_json::json!(self.key.0);
+            patch += &format!("channels:\n  {key}:\n{}", lines(&own, "    "));
         }
         (!patch.is_empty()).then_some(patch)
     }
@@ -235,6 +210,7 @@ mod tests {
             id: ChannelId::new("C1"),
             name: "tea".into(),
             visibility: Visibility::Public,
+            topic: None,
         }
     }
 

@@ -165,7 +165,9 @@ impl Keepers {
         if rules.visibility(workspace, id) == Visibility::Direct {
             return None;
         }
-        let week = rules.weekly_note(workspace, id)?.last_week(now, &self.zone)?;
+        let week = rules
+            .with_rules(workspace, id, |rules| rules.weekly_note)?
+            .last_week(now, &self.zone)?;
         let keeper = rules.keeper(workspace, id)?;
         let key = NoteKey { workspace: workspace.clone(), channel: id.clone(), week: week.number };
         Some(DueNote { key, channel, keeper, week })
@@ -242,7 +244,9 @@ impl Keepers {
         questions: Vec<NoteMoment>,
     ) -> Result<Vec<NoteMoment>, StoreError> {
         let rules = &self.inbox.channel_cache;
-        let companions = rules.named_companions(&key.workspace, &key.channel);
+        let companions =
+            rules.with_rules(&key.workspace, &key.channel, |rules| rules.companions.clone());
+        let companions = companions.unwrap_or_default();
         if companions.is_empty() {
             return Ok(questions);
         }

@@ -86,6 +86,7 @@ pub fn channel() -> Channel {
         id: demo_channel_id(),
         name: CHANNEL_NAME.into(),
         visibility: Visibility::Private,
+        topic: None,
     }
 }
 

@@ -110,6 +110,8 @@ pub async fn read(
     if let Some(visibility) = visibility {
         context.visibility = rows::parse_name(&visibility)?;
     }
+    let topic: Option<String> = rows::column(&row, "topic")?;
+    context.channel_topic = topic.unwrap_or_default().into();
     add_memories(&mut context, rows::parse_json(&rows::column::<String>(&row, "memories")?)?)?;
     context.memory_ids.sort();
     context.memory_ids.dedup();

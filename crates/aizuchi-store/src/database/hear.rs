@@ -237,9 +237,11 @@ pub async fn hear_channel(
         .bind(channel.workspace.as_str())
         .bind(channel.id.as_str())
         .bind(&*channel.name)
-        .bind(rows::visibility_name(channel.visibility));
+        .bind(rows::visibility_name(channel.visibility))
+        .bind(channel.topic.as_deref());
     let put = put.execute(&mut *connection).await?;
-    // A cached report may show the former name, or a channel that has become private.
+    // A cached report may show the former name, or a channel that has become private. A new topic is
+    // rare enough to count.
     counters.erasures += u64::from(put > 0 && is_known);
     let receipt = counters.change_receipt(put > 0);
     // Only in this direction: messages of a private channel stay private when it becomes public.

@@ -107,6 +107,7 @@ pub fn channel_from_row(row: &Row) -> RowResult<Channel> {
         id: ChannelId::new(column::<String>(row, "id")?),
         name: column::<String>(row, "name")?.into(),
         visibility: parse_name::<Visibility>(&column::<String>(row, "visibility")?)?,
+        topic: Some(column::<String>(row, "topic")?.into()),
     })
 }
 

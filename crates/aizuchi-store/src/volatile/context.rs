@@ -66,6 +66,7 @@ impl VolatileState {
         let channel = self.channels.get(&channel_key);
         let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
+        let topic = channel.and_then(|channel| channel.topic.clone()).unwrap_or_default();
         let channel_messages =
             ChannelMessages::from_messages(conversation.channel.clone(), name, messages);
         let commands =
@@ -84,6 +85,7 @@ impl VolatileState {
             circumstances,
             restricted_messages: restricted,
             visibility,
+            channel_topic: topic,
             owed,
             newest_message_revision: newest_revision,
             last_silent_state: record.and_then(|record| record.silent_state),

@@ -22,7 +22,7 @@ use crate::api::{
 };
 use crate::refusal::{BodyFormat, Refusal};
 use crate::views::{MarkedDecisionView, MessageView};
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {
@@ -62,7 +62,7 @@ pub async fn messages(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<MessagesQuery>, QueryRejection>,
-) -> ApiResult<MessagesAnswer> {
+) -> JsonResult<MessagesAnswer> {
     let Query(query) = query.map_err(|_| Refusal::WhichChannel)?;
     // Read the revision before the messages, so that these are at least as new.
     let revision = *web.revisions.borrow();
@@ -156,7 +156,7 @@ pub async fn edit(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     body: Result<Json<EditBody>, JsonRejection>,
-) -> ApiResult<WrittenAnswer> {
+) -> JsonResult<WrittenAnswer> {
     let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
     let body = message_json(body, refusals::format_of_edit)?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
@@ -178,7 +178,7 @@ pub async fn delete(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     query: Result<Query<DeleteQuery>, QueryRejection>,
-) -> ApiResult<DeletedAnswer> {
+) -> JsonResult<DeletedAnswer> {
     let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
     let Query(query) = query.map_err(|_| Refusal::WhereAndWhose)?;
     workspaces::require_local(&web, query.workspace.as_deref()).await?;

@@ -15,7 +15,7 @@ use crate::console::{health, snapshot};
 use crate::models::ProblemView;
 use crate::status::Status;
 use crate::workspaces::FilterParameter;
-use crate::{ApiProblem, ApiResult, Web, models, workspaces};
+use crate::{ApiProblem, JsonResult, Web, models, workspaces};
 
 /// The status of the workspaces.
 #[derive(Serialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub async fn status(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     filter: FilterParameter,
-) -> ApiResult<StatusAnswer> {
+) -> JsonResult<StatusAnswer> {
     let only = workspaces::only(&web, filter).await?;
     Ok(Json(read_status(&web, &visitor.access, only.as_ref()).await?))
 }
@@ -59,7 +59,7 @@ pub struct HealthAnswer {
 pub async fn health(
     State(web): State<Arc<Web>>,
     filter: FilterParameter,
-) -> ApiResult<HealthAnswer> {
+) -> JsonResult<HealthAnswer> {
     let only = workspaces::only(&web, filter).await?;
     let problems = models::problems(&web.models, web.persona.language);
     Ok(Json(HealthAnswer { health: health::read(&web, only).await?, problems }))

@@ -20,7 +20,7 @@ use crate::figures::tally::{Figures, Sums};
 use crate::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
 use crate::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::refusal::Refusal;
-use crate::{ApiResult, Web, workspaces};
+use crate::{JsonResult, Web, workspaces};
 
 /// The maximum number of days in one response.
 const MOST_DAYS: i64 = SPANS[SPANS.len() - 1];
@@ -177,7 +177,7 @@ pub(crate) async fn figures(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<FiguresQuery>, QueryRejection>,
-) -> ApiResult<FiguresAnswer> {
+) -> JsonResult<FiguresAnswer> {
     let wrong = || Refusal::WrongDays { most: MOST_DAYS };
     let Query(query) = query.map_err(|_| wrong())?;
     let days = query.days.unwrap_or(SPANS[1]);

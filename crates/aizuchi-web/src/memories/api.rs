@@ -24,7 +24,7 @@ use crate::memories::{
 };
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// The maximum number of words of a subject that are searched for.
 const MAX_SUBJECT_TERMS: usize = 12;
@@ -141,7 +141,7 @@ pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult<MemoriesAnswer> {
+) -> JsonResult<MemoriesAnswer> {
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     Ok(Json(read_as(&web, &visitor.access, &workspace, channel.as_ref()).await?))
@@ -238,7 +238,7 @@ pub async fn journal(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
-) -> ApiResult<ChangesAnswer> {
+) -> JsonResult<ChangesAnswer> {
     let names_users = visitor.access.may_order();
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;

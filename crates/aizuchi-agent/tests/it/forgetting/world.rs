@@ -201,6 +201,7 @@ impl World {
                 id: id.clone(),
                 name: name.into(),
                 visibility: *visibility,
+                topic: None,
             };
             hear(Heard::Channel(channel), Disposition::NotAMessage).await;
         }

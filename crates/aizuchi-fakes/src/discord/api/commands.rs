@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use twilight_model::application::command::Command;
 
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode};
 use crate::discord::id::GuildId;
 use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// Returns the guild of a request, or `None` for global commands.
-fn request_guild(world: &World, request: &ParsedRequest) -> Result<Option<GuildId>, ApiError> {
+fn request_guild(world: &World, request: &ParsedRequest) -> ApiResult<Option<GuildId>> {
     if request.path_parameter("application") != world.application().to_string() {
         return Err(ErrorCode::MissingAccess.into());
     }
@@ -20,19 +20,13 @@ fn request_guild(world: &World, request: &ParsedRequest) -> Result<Option<GuildI
     }
 }
 
-pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn list(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?;
     Ok(ApiResponse::ok(json!(world.commands.registered.get(&guild).cloned().unwrap_or_default())))
 }
 
-pub fn create(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let guild = request_guild(world, request)?;
-    validate(&request.body)?;
-    Ok(ApiResponse::ok(world.register_command(guild, &request.body)))
-}
-
 /// Replaces all commands of a guild, or all global ones.
-pub fn replace_all(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn replace_all(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?;
     let new_commands: Vec<Value> = request.parse_body()?;
     new_commands.iter().try_for_each(validate)?;
@@ -42,16 +36,8 @@ pub fn replace_all(world: &mut World, request: &ParsedRequest) -> Result<ApiResp
     Ok(ApiResponse::ok(registered.collect()))
 }
 
-pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let guild = request_guild(world, request)?;
-    let list = world.commands.registered.entry(guild).or_default();
-    let found = list.iter().position(|command| command["id"] == request.path_parameter("command"));
-    list.remove(found.ok_or(ErrorCode::UnknownCommand)?);
-    Ok(ApiResponse::no_content())
-}
-
 /// Rejects commands that Discord would reject.
-fn validate(body: &Value) -> Result<(), ApiError> {
+fn validate(body: &Value) -> ApiResult {
     let mut with_defaults = json!({ "type": 1, "description": "", "version": "1" });
     for (name, value) in body.as_object().into_iter().flatten() {
         with_defaults[name] = value.clone();

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::guild::{FakeGuild, FakeRole};
-use crate::discord::id::{GuildId, UserId};
+use crate::discord::id::UserId;
 use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// Returns the guild of a request, if the app is in it.
-fn request_guild<'a>(world: &'a World, request: &ParsedRequest) -> Result<&'a FakeGuild, ApiError> {
+fn request_guild<'a>(world: &'a World, request: &ParsedRequest) -> ApiResult<&'a FakeGuild> {
     let guild = world.guild(request.path_id("guild")?)?;
     match guild.members.contains_key(&world.bot_user) {
         true => Ok(guild),
@@ -19,7 +19,7 @@ fn request_guild<'a>(world: &'a World, request: &ParsedRequest) -> Result<&'a Fa
     }
 }
 
-pub fn guild(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn guild(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?;
     let mut object = guild.to_json();
     if request.query_parameter("with_counts") == Some("true") {
@@ -30,7 +30,7 @@ pub fn guild(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiE
 }
 
 /// Returns all channels of a guild, including those that the app cannot see, without threads.
-pub fn channels(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn channels(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?.id;
     let channels = world.channels.values();
     let channels =
@@ -38,7 +38,7 @@ pub fn channels(world: &World, request: &ParsedRequest) -> Result<ApiResponse, A
     Ok(ApiResponse::ok(channels.map(|channel| world.channel_json(channel)).collect()))
 }
 
-pub fn active_threads(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn active_threads(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?.id;
     let threads = world.active_threads(|channel| channel.guild == Some(guild));
     let members = world.bot_memberships(&threads);
@@ -46,18 +46,14 @@ pub fn active_threads(world: &World, request: &ParsedRequest) -> Result<ApiRespo
     Ok(ApiResponse::ok(json!({ "threads": threads, "members": members })))
 }
 
-pub fn roles(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn roles(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     Ok(ApiResponse::ok(
         request_guild(world, request)?.roles.values().map(FakeRole::to_json).collect(),
     ))
 }
 
-pub fn emojis(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    Ok(ApiResponse::ok(json!(request_guild(world, request)?.emojis)))
-}
-
 /// Returns all members of a guild. Requires the members intent.
-pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn members(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?;
     if !world.enabled_privileged_intents.contains(Intents::GUILD_MEMBERS) {
         return Err(ErrorCode::MissingAccess.into());
@@ -65,11 +61,11 @@ pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, Ap
     let after: Option<UserId> = request.query_id("after")?;
     let ids = guild.members.keys().filter(|id| after.is_none_or(|after| **id > after));
     let members = ids.take(request.limit(1, 1000)?).map(|id| world.member_json(guild.id, *id));
-    Ok(ApiResponse::ok(members.collect::<Result<Value, ApiError>>()?))
+    Ok(ApiResponse::ok(members.collect::<ApiResult<Value>>()?))
 }
 
 /// Returns the members whose names start with the query.
-pub fn search_members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn search_members(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?;
     let query = request.query_parameter("query").unwrap_or_default().to_lowercase();
     let matches = |id: &&UserId| {
@@ -81,30 +77,14 @@ pub fn search_members(world: &World, request: &ParsedRequest) -> Result<ApiRespo
     };
     let ids = guild.members.keys().filter(matches).take(request.limit(1, 1000)?);
     let members = ids.map(|id| world.member_json(guild.id, *id));
-    Ok(ApiResponse::ok(members.collect::<Result<Value, ApiError>>()?))
+    Ok(ApiResponse::ok(members.collect::<ApiResult<Value>>()?))
 }
 
-pub fn member(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn member(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let guild = request_guild(world, request)?.id;
     let user: UserId = match request.path_parameter("user") {
         "@me" => world.bot_user,
         _ => request.path_id("user")?,
     };
     Ok(ApiResponse::ok(world.member_json(guild, user)?))
-}
-
-pub fn update_my_member(
-    world: &mut World,
-    request: &ParsedRequest,
-) -> Result<ApiResponse, ApiError> {
-    let guild: GuildId = request_guild(world, request)?.id;
-    let nick = request.body["nick"].as_str().map(str::to_owned);
-    if let Some(nick) = &nick {
-        twilight_validate::request::nickname(nick).map_err(|error| {
-            ApiError::invalid_field("nick", "BASE_TYPE_BAD_LENGTH", &error.to_string())
-        })?;
-    }
-    let bot_user = world.bot_user;
-    world.update_member(guild, bot_user, |member| member.nick = nick)?;
-    Ok(ApiResponse::ok(world.member_json(guild, bot_user)?))
 }

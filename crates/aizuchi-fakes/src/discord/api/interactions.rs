@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::discord::api::messages::MessageBody;
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode};
 use crate::discord::command::{Interaction, InteractionResponse, InteractionStatus};
 use crate::discord::command_actions::message_flags;
 use crate::discord::id::MessageId;
@@ -12,7 +12,7 @@ use crate::discord::request::ParsedRequest;
 use crate::discord::serialize::Transport;
 use crate::discord::world::World;
 
-pub fn acknowledge(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn acknowledge(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let kind = request.body["type"].as_u64().unwrap_or(0);
     let data = request.body["data"].clone();
     if kind == 4 {
@@ -36,7 +36,7 @@ pub fn acknowledge(world: &mut World, request: &ParsedRequest) -> Result<ApiResp
     })))
 }
 
-fn validate(data: &Value) -> Result<(), ApiError> {
+fn validate(data: &Value) -> ApiResult {
     let body: MessageBody = serde_json::from_value(data.clone()).map_err(|_| {
         ApiError::invalid_field("data", "MODEL_TYPE_CONVERT", "Only dictionaries may be used.")
     })?;
@@ -48,7 +48,7 @@ fn validate(data: &Value) -> Result<(), ApiError> {
 }
 
 /// Finds the interaction by the token of a request.
-fn find_interaction(world: &mut World, request: &ParsedRequest) -> Result<Interaction, ApiError> {
+fn find_interaction(world: &mut World, request: &ParsedRequest) -> ApiResult<Interaction> {
     let now = world.now();
     world.commands.by_token(request.path_parameter("token"), now).cloned()
 }
@@ -65,7 +65,7 @@ fn response_json(
 }
 
 /// Posts another response, or the deferred one.
-pub fn follow_up(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn follow_up(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let interaction = find_interaction(world, request)?;
     validate(&request.body)?;
     let flags = match interaction.status {
@@ -82,7 +82,7 @@ fn response_by_id(
     world: &mut World,
     request: &ParsedRequest,
     id: MessageId,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult<ApiResponse> {
     let interaction = find_interaction(world, request)?;
     let response = interaction.responses.iter().find(|response| response.message.id == id);
     let response = response.ok_or(ErrorCode::UnknownMessage)?;
@@ -90,7 +90,7 @@ fn response_by_id(
 }
 
 /// Returns the id of the response that a request is about.
-fn response_id(interaction: &Interaction, request: &ParsedRequest) -> Result<MessageId, ApiError> {
+fn response_id(interaction: &Interaction, request: &ParsedRequest) -> ApiResult<MessageId> {
     match request.path_parameter("message") {
         "@original" => {
             let original = interaction.responses.first();
@@ -100,13 +100,7 @@ fn response_id(interaction: &Interaction, request: &ParsedRequest) -> Result<Mes
     }
 }
 
-pub fn read(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let interaction = find_interaction(world, request)?;
-    let id = response_id(&interaction, request)?;
-    response_by_id(world, request, id)
-}
-
-pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn update(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let interaction = find_interaction(world, request)?;
     validate(&request.body)?;
     // Editing a deferred response posts it.
@@ -122,7 +116,7 @@ pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse,
     response_by_id(world, request, id)
 }
 
-pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn delete(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let interaction = find_interaction(world, request)?;
     let id = response_id(&interaction, request)?;
     world.delete_response(&interaction, id)?;

@@ -7,16 +7,15 @@ use twilight_model::channel::ChannelType;
 use twilight_model::channel::message::{AllowedMentions, Embed, MentionType, MessageFlags};
 use twilight_model::guild::Permissions;
 
-use crate::discord::FakeDiscordSettings;
 use crate::discord::api::history::readable_message_json;
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, MessageId, created_at};
 use crate::discord::journal::RecordedPost;
 use crate::discord::mention::allow_all_mentions;
 use crate::discord::message::{
-    EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind, MessageReference,
+    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
 };
 use crate::discord::request::ParsedRequest;
 use crate::discord::state::FakeDiscordState;
@@ -65,7 +64,7 @@ fn default_true() -> bool {
 
 impl MessageBody {
     /// Rejects values that Discord does not allow in any message.
-    pub fn validate(&self) -> Result<(), ApiError> {
+    pub fn validate(&self) -> ApiResult {
         if let Some(content) = &self.content {
             twilight_validate::message::content(content).map_err(|_| {
                 let message = "Must be 2000 or fewer in length.";
@@ -123,7 +122,7 @@ impl MessageBody {
         message
     }
 
-    fn validate_reply_target(&self, world: &World, channel: &FakeChannel) -> Result<(), ApiError> {
+    fn validate_reply_target(&self, world: &World, channel: &FakeChannel) -> ApiResult {
         let Some(target) = &self.message_reference else {
             return Ok(());
         };
@@ -147,7 +146,7 @@ impl MessageBody {
 }
 
 /// Rejects a list of users or roles together with permission for all of them.
-fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> {
+fn validate_allowed_mentions(allowed: &AllowedMentions) -> ApiResult {
     let has_both = |kind, is_empty: bool| allowed.parse.contains(&kind) && !is_empty;
     for (name, is_invalid) in [
         ("users", has_both(MentionType::Users, allowed.users.is_empty())),
@@ -167,29 +166,16 @@ fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> 
 }
 
 /// Fails if the app may not send messages to a channel.
-pub fn require_can_send(world: &World, channel_id: ChannelId) -> Result<&FakeChannel, ApiError> {
-    let channel =
-        world.require_permissions(world.bot_user, channel_id, Permissions::VIEW_CHANNEL)?;
-    if !channel.is_text() {
-        return Err(ErrorCode::NotATextChannel.into());
-    }
-    let required = match &channel.thread {
-        Some(thread) if thread.is_locked => return Err(ErrorCode::ThreadLocked.into()),
-        Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
-        None => Permissions::SEND_MESSAGES,
-    };
+fn require_can_send(world: &World, id: ChannelId) -> ApiResult<&FakeChannel> {
+    let channel = world.require_can_send(world.bot_user, id)?;
     let recipient = channel.recipient.and_then(|user| world.users.get(&user));
-    if recipient.is_some_and(|user| user.has_closed_direct_messages) {
-        return Err(ErrorCode::CannotSendToUser.into());
+    match recipient.is_some_and(|user| user.has_closed_direct_messages) {
+        true => Err(ErrorCode::CannotSendToUser.into()),
+        false => Ok(channel),
     }
-    world.require_permissions(world.bot_user, channel_id, required)
 }
 
-pub fn create(
-    state: &mut FakeDiscordState,
-    settings: &FakeDiscordSettings,
-    request: &ParsedRequest,
-) -> Result<ApiResponse, ApiError> {
+pub fn create(state: &mut FakeDiscordState, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let world = &mut state.world;
     let channel_id: ChannelId = request.path_id("channel")?;
     let body: MessageBody = request.parse_body()?;
@@ -201,43 +187,30 @@ pub fn create(
     body.validate_reply_target(world, channel)?;
     let nonce = body.nonce.as_ref().filter(|nonce| !nonce.is_null());
     if let Some(nonce) = nonce.filter(|_| body.enforce_nonce)
-        && let Some(posted) = world.nonces.find(nonce, world.now(), settings.nonce_ttl)
+        && let Some((channel, posted)) = world.nonces.find(nonce, world.now())
     {
         // The message was posted already. If it has been deleted in the meantime, the response is an error.
-        return message_response(world, posted, nonce);
+        return message_response(world, channel, posted, nonce);
     }
-    let message_id: MessageId = world.new_id();
-    let message = body.to_message(world, channel_id, message_id);
-    if let Some(nonce) = nonce {
-        let key = MessageKey { channel: channel_id, message: message_id };
-        let now = world.now();
-        world.nonces.insert(nonce, key, now);
-    }
+    let id: MessageId = world.new_id();
+    let message = body.to_message(world, channel_id, id);
     let (text, at) = (message.content.clone(), world.now());
+    if let Some(nonce) = nonce {
+        world.nonces.insert(nonce, (channel_id, id), at);
+    }
     world.insert_message(channel_id, message, EventDelivery::Delivered)?;
-    let request_body = request.body.clone();
-    state.journal.posts.push(RecordedPost {
-        channel: channel_id,
-        id: message_id,
-        text,
-        body: request_body,
-        at,
-    });
-    message_response(
-        &state.world,
-        MessageKey { channel: channel_id, message: message_id },
-        nonce.unwrap_or(&Value::Null),
-    )
+    let body = request.body.clone();
+    state.journal.posts.push(RecordedPost { channel: channel_id, id, text, body, at });
+    message_response(&state.world, channel_id, id, nonce.unwrap_or(&Value::Null))
 }
 
 fn message_response(
     world: &World,
-    key: MessageKey,
+    channel: ChannelId,
+    id: MessageId,
     nonce: &Value,
-) -> Result<ApiResponse, ApiError> {
-    let channel = world.channel(key.channel)?;
-    let message = world.message(key.channel, key.message)?;
-    let mut object = readable_message_json(world, channel, message);
+) -> ApiResult<ApiResponse> {
+    let mut object = readable_message_json(world, channel, id)?;
     if !nonce.is_null() {
         object["nonce"] = nonce.clone();
     }
@@ -245,23 +218,24 @@ fn message_response(
 }
 
 /// Returns the message of a request, if the app can see its channel.
-pub fn request_message_key(world: &World, request: &ParsedRequest) -> Result<MessageKey, ApiError> {
-    let key =
-        MessageKey { channel: request.path_id("channel")?, message: request.path_id("message")? };
-    world.require_permissions(world.bot_user, key.channel, Permissions::VIEW_CHANNEL)?;
-    world.message(key.channel, key.message)?;
-    Ok(key)
+pub fn request_message(
+    world: &World,
+    request: &ParsedRequest,
+) -> ApiResult<(ChannelId, MessageId)> {
+    let (channel, id) = (request.path_id("channel")?, request.path_id("message")?);
+    world.require_own(channel, Permissions::VIEW_CHANNEL)?;
+    world.message(channel, id)?;
+    Ok((channel, id))
 }
 
-pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
+pub fn update(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (channel, id) = request_message(world, request)?;
     let body: MessageBody = request.parse_body()?;
     body.validate()?;
-    let channel = world.channel(key.channel)?;
-    if channel.is_archived() {
+    if world.channel(channel)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    let message = world.message(key.channel, key.message)?;
+    let message = world.message(channel, id)?;
     if !message.is_by(world.bot_user) {
         return Err(ErrorCode::NotTheAuthor.into());
     }
@@ -270,31 +244,25 @@ pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse,
         return Err(ErrorCode::EmptyMessage.into());
     }
     if let Some(components) = &body.components {
-        world.message_mut(key.channel, key.message)?.components.clone_from(components);
+        world.message_mut(channel, id)?.components.clone_from(components);
     }
-    world.edit_message(key, &text, &body.effective_allowed_mentions())?;
-    let channel = world.channel(key.channel)?;
-    Ok(ApiResponse::ok(readable_message_json(
-        world,
-        channel,
-        world.message(key.channel, key.message)?,
-    )))
+    world.edit_message(channel, id, &text, &body.effective_allowed_mentions())?;
+    Ok(ApiResponse::ok(readable_message_json(world, channel, id)?))
 }
 
-pub fn delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
-    let is_own = world.message(key.channel, key.message)?.is_by(world.bot_user);
-    if !is_own {
-        world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
+pub fn delete(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (channel, id) = request_message(world, request)?;
+    if !world.message(channel, id)?.is_by(world.bot_user) {
+        world.require_own(channel, Permissions::MANAGE_MESSAGES)?;
     }
-    if world.channel(key.channel)?.is_archived() {
+    if world.channel(channel)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    world.delete_message(key)?;
+    world.delete_message(channel, id)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn bulk_delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn bulk_delete(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     #[derive(Deserialize)]
     struct BulkDeleteBody {
         messages: Vec<MessageId>,
@@ -303,8 +271,7 @@ pub fn bulk_delete(world: &mut World, request: &ParsedRequest) -> Result<ApiResp
     const MAX_AGE: SignedDuration = SignedDuration::from_hours(14 * 24);
     let channel_id: ChannelId = request.path_id("channel")?;
     let request_body: BulkDeleteBody = request.parse_body()?;
-    let channel =
-        world.require_permissions(world.bot_user, channel_id, Permissions::MANAGE_MESSAGES)?;
+    let channel = world.require_own(channel_id, Permissions::MANAGE_MESSAGES)?;
     if channel.kind == ChannelType::Private {
         return Err(ErrorCode::WrongChannelType.into());
     }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::messages::request_message_key;
+use crate::discord::api::messages::request_message;
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::guild::FakeUser;
 use crate::discord::id::UserId;
 use crate::discord::message::FakeEmoji;
@@ -13,12 +13,12 @@ use crate::discord::request::ParsedRequest;
 use crate::discord::world::World;
 
 /// Returns the users who reacted with an emoji.
-pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
+pub fn list(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (channel, message) = request_message(world, request)?;
     let emoji = parse_emoji(request)?;
     let limit = request.limit(25, 100)?;
     let after: Option<UserId> = request.query_id("after")?;
-    let reactions = &world.message(key.channel, key.message)?.reactions;
+    let reactions = &world.message(channel, message)?.reactions;
     let reaction = reactions.iter().find(|reaction| reaction.emoji == emoji);
     let mut users = reaction.map(|reaction| reaction.users.clone()).unwrap_or_default();
     users.sort();
@@ -27,48 +27,30 @@ pub fn list(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiEr
     Ok(ApiResponse::ok(users.take(limit).map(FakeUser::to_json).collect::<Vec<Value>>().into()))
 }
 
-pub fn add(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
+pub fn add(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (channel, message) = request_message(world, request)?;
     let emoji = parse_emoji(request)?;
-    let channel = world.require_permissions(
-        world.bot_user,
-        key.channel,
-        Permissions::READ_MESSAGE_HISTORY,
-    )?;
-    if channel.is_archived() {
+    if world.require_own(channel, Permissions::READ_MESSAGE_HISTORY)?.is_archived() {
         return Err(ErrorCode::ThreadArchived.into());
     }
-    let reactions = &world.message(key.channel, key.message)?.reactions;
+    let reactions = &world.message(channel, message)?.reactions;
     if !reactions.iter().any(|reaction| reaction.emoji == emoji) {
         // Adding to an existing reaction needs no permission.
-        world.require_permissions(world.bot_user, key.channel, Permissions::ADD_REACTIONS)?;
+        world.require_own(channel, Permissions::ADD_REACTIONS)?;
     }
-    world.add_reaction(key, world.bot_user, &emoji)?;
+    world.add_reaction(channel, message, world.bot_user, &emoji)?;
     Ok(ApiResponse::no_content())
 }
 
-pub fn remove_own(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
-    world.remove_reaction(key, world.bot_user, &parse_emoji(request)?)?;
-    Ok(ApiResponse::no_content())
-}
-
-pub fn remove(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
-    world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
-    world.remove_reaction(key, request.path_id("user")?, &parse_emoji(request)?)?;
-    Ok(ApiResponse::no_content())
-}
-
-pub fn remove_all(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
-    world.require_permissions(world.bot_user, key.channel, Permissions::MANAGE_MESSAGES)?;
-    world.clear_reactions(key)?;
+/// Removes the app's own reaction.
+pub fn remove(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (channel, message) = request_message(world, request)?;
+    world.remove_reaction(channel, message, world.bot_user, &parse_emoji(request)?)?;
     Ok(ApiResponse::no_content())
 }
 
 /// Parses an emoji. Discord rejects unknown emoji, such as a name in words without an id.
-fn parse_emoji(request: &ParsedRequest) -> Result<FakeEmoji, ApiError> {
+fn parse_emoji(request: &ParsedRequest) -> ApiResult<FakeEmoji> {
     let emoji = FakeEmoji::parse(request.path_parameter("emoji"));
     let is_standard =
         emoji.name.chars().any(|character| !character.is_ascii_alphanumeric() && character != '_');

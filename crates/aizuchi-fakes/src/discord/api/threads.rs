@@ -6,9 +6,9 @@ use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
 
 use crate::discord::api::history::readable_message_json;
-use crate::discord::api::messages::{MessageBody, request_message_key};
+use crate::discord::api::messages::{MessageBody, request_message};
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiError, ApiResult, ErrorCode};
 use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, UserId};
 use crate::discord::journal::RecordedPost;
@@ -33,7 +33,7 @@ struct NewThreadBody {
 }
 
 impl NewThreadBody {
-    fn validate(&self) -> Result<(), ApiError> {
+    fn validate(&self) -> ApiResult {
         twilight_validate::channel::name(&self.name).map_err(|_| {
             let message = "Must be between 1 and 100 in length.";
             ApiError::invalid_field("name", "BASE_TYPE_BAD_LENGTH", message)
@@ -60,38 +60,32 @@ impl NewThreadBody {
     }
 }
 
-pub fn start_from_message(
-    world: &mut World,
-    request: &ParsedRequest,
-) -> Result<ApiResponse, ApiError> {
-    let key = request_message_key(world, request)?;
+pub fn start_from_message(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
+    let (parent, message) = request_message(world, request)?;
     let body: NewThreadBody = request.parse_body()?;
     let required = Permissions::CREATE_PUBLIC_THREADS;
-    let channel = world.require_permissions(world.bot_user, key.channel, required)?;
+    let channel = world.require_own(parent, required)?;
     let kind = match channel.kind {
         ChannelType::GuildText => ChannelType::PublicThread,
         ChannelType::GuildAnnouncement => ChannelType::AnnouncementThread,
         _ => return Err(ErrorCode::WrongChannelType.into()),
     };
-    if world.message(key.channel, key.message)?.kind.is_system() {
+    if world.message(parent, message)?.kind.is_system() {
         return Err(ErrorCode::SystemMessage.into());
     }
     body.validate()?;
-    let new = body.to_new_thread(key.channel, world.bot_user, kind);
-    let id = world.start_thread_from_message(key.message, new)?;
+    let new = body.to_new_thread(parent, world.bot_user, kind);
+    let id = world.start_thread_from_message(message, new)?;
     Ok(ApiResponse::created(world.channel_json(world.channel(id)?)))
 }
 
 /// Starts a thread without a message, or creates a forum post.
-pub fn start(
-    state: &mut FakeDiscordState,
-    request: &ParsedRequest,
-) -> Result<ApiResponse, ApiError> {
+pub fn start(state: &mut FakeDiscordState, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let world = &mut state.world;
     let parent: ChannelId = request.path_id("channel")?;
     let body: NewThreadBody = request.parse_body()?;
     body.validate()?;
-    let channel = world.require_permissions(world.bot_user, parent, Permissions::VIEW_CHANNEL)?;
+    let channel = world.require_own(parent, Permissions::VIEW_CHANNEL)?;
     if channel.is_forum() {
         return create_forum_post(state, request, parent, body);
     }
@@ -106,7 +100,7 @@ pub fn start(
         }
         _ => Permissions::CREATE_PRIVATE_THREADS,
     };
-    world.require_permissions(world.bot_user, parent, required)?;
+    world.require_own(parent, required)?;
     let id = world.start_thread(body.to_new_thread(parent, world.bot_user, kind))?;
     Ok(ApiResponse::created(world.channel_json(world.channel(id)?)))
 }
@@ -116,9 +110,9 @@ fn create_forum_post(
     request: &ParsedRequest,
     parent: ChannelId,
     body: NewThreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult<ApiResponse> {
     let world = &mut state.world;
-    world.require_permissions(world.bot_user, parent, Permissions::SEND_MESSAGES)?;
+    world.require_own(parent, Permissions::SEND_MESSAGES)?;
     let new = body.to_new_thread(parent, world.bot_user, ChannelType::PublicThread);
     let message_body = body.message.ok_or_else(|| {
         ApiError::invalid_field("message", "BASE_TYPE_REQUIRED", "This field is required")
@@ -129,52 +123,26 @@ fn create_forum_post(
     }
     let first_message = message_body.to_message(world, parent, UserId::new(1).cast());
     let id = world.create_forum_post(new, |id| FakeMessage { id, ..first_message })?;
-    let channel = world.channel(id)?;
-    let message = world.message(id, id.cast())?;
-    let mut object = world.channel_json(channel);
-    object["message"] = readable_message_json(world, channel, message);
-    let (text, at) = (message.content.clone(), world.now());
-    let request_body = request.body.clone();
-    state.journal.posts.push(RecordedPost {
-        channel: id,
-        id: id.cast(),
-        text,
-        body: request_body,
-        at,
-    });
+    let mut object = world.channel_json(world.channel(id)?);
+    object["message"] = readable_message_json(world, id, id.cast())?;
+    let (text, at) = (world.message(id, id.cast())?.content.clone(), world.now());
+    let body = request.body.clone();
+    state.journal.posts.push(RecordedPost { channel: id, id: id.cast(), text, body, at });
     Ok(ApiResponse::created(object))
 }
 
 /// Returns the archived public threads, most recently archived first.
-pub fn archived(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    list_archived(world, request, |channel| channel.kind != ChannelType::PrivateThread)
-}
-
-/// Returns the archived private threads. Requires the permission to manage threads.
-pub fn archived_private(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    world.require_permissions(
-        world.bot_user,
-        request.path_id("channel")?,
-        Permissions::MANAGE_THREADS,
-    )?;
-    list_archived(world, request, |channel| channel.kind == ChannelType::PrivateThread)
-}
-
-fn list_archived(
-    world: &World,
-    request: &ParsedRequest,
-    matches: impl Fn(&FakeChannel) -> bool,
-) -> Result<ApiResponse, ApiError> {
+pub fn archived(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let parent: ChannelId = request.path_id("channel")?;
     let limit = request.limit(50, 100)?;
-    world.require_permissions(world.bot_user, parent, Permissions::READ_MESSAGE_HISTORY)?;
+    world.require_own(parent, Permissions::READ_MESSAGE_HISTORY)?;
     let before =
         request.query_parameter("before").and_then(|at| at.parse::<jiff::Timestamp>().ok());
     let archived_at =
         |channel: &FakeChannel| channel.thread.as_ref().map(|thread| thread.archived_at);
     let mut found: Vec<&FakeChannel> = (world.channels.values())
         .filter(|channel| channel.parent == Some(parent) && channel.is_archived())
-        .filter(|channel| matches(channel))
+        .filter(|channel| channel.kind != ChannelType::PrivateThread)
         .filter(|channel| before.is_none_or(|before| archived_at(channel) < Some(before)))
         .collect();
     found.sort_by_key(|channel| std::cmp::Reverse(archived_at(channel)));
@@ -185,47 +153,10 @@ fn list_archived(
     Ok(ApiResponse::ok(json!({ "threads": threads, "members": members, "has_more": has_more })))
 }
 
-pub fn member(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn members(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let id: ChannelId = request.path_id("channel")?;
-    let user = match request.path_parameter("user") {
-        "@me" => world.bot_user,
-        _ => request.path_id("user")?,
-    };
-    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
-    let thread = channel.thread.as_ref().ok_or(ErrorCode::WrongChannelType)?;
-    Ok(ApiResponse::ok(thread.member_json(id, user).ok_or(ErrorCode::UnknownMember)?))
-}
-
-pub fn members(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = request.path_id("channel")?;
-    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
+    let channel = world.require_own(id, Permissions::VIEW_CHANNEL)?;
     let thread = channel.thread.as_ref().ok_or(ErrorCode::WrongChannelType)?;
     let members = thread.members.keys().filter_map(|user| thread.member_json(id, *user));
     Ok(ApiResponse::ok(members.collect()))
-}
-
-pub fn join(
-    world: &mut World,
-    request: &ParsedRequest,
-    user: UserId,
-) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = request.path_id("channel")?;
-    if world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?.is_archived() {
-        return Err(ErrorCode::ThreadArchived.into());
-    }
-    world.join_thread(id, user)?;
-    Ok(ApiResponse::no_content())
-}
-
-pub fn leave(
-    world: &mut World,
-    request: &ParsedRequest,
-    user: UserId,
-) -> Result<ApiResponse, ApiError> {
-    let id: ChannelId = request.path_id("channel")?;
-    if world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?.is_archived() {
-        return Err(ErrorCode::ThreadArchived.into());
-    }
-    world.leave_thread(id, user)?;
-    Ok(ApiResponse::no_content())
 }

@@ -6,16 +6,12 @@ use twilight_model::id::marker::GuildMarker;
 
 use crate::discord::FakeDiscordSettings;
 use crate::discord::api::response::ApiResponse;
-use crate::discord::api_error::ApiError;
+use crate::discord::api_error::{ApiError, ApiResult};
 use crate::discord::gateway::gateway_url;
 use crate::discord::guild::FakeGuild;
 use crate::discord::request::ParsedRequest;
 use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
-
-pub fn gateway(request: &ParsedRequest) -> ApiResponse {
-    ApiResponse::ok(json!({ "url": gateway_url(&request.host) }))
-}
 
 pub fn gateway_bot(
     state: &mut FakeDiscordState,
@@ -37,7 +33,7 @@ pub fn gateway_bot(
     }))
 }
 
-pub fn my_guilds(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn my_guilds(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let limit = request.limit(200, 200)?;
     let after: Option<Id<GuildMarker>> = request.query_id("after")?;
     let guilds = world.guilds.values().filter(|guild| guild.members.contains_key(&world.bot_user));
@@ -55,15 +51,7 @@ pub fn my_guilds(world: &World, request: &ParsedRequest) -> Result<ApiResponse, 
     Ok(ApiResponse::ok(guilds.take(limit).map(to_json).collect()))
 }
 
-pub fn leave_guild(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
-    world.remove_member(request.path_id("guild")?, world.bot_user)?;
-    Ok(ApiResponse::no_content())
-}
-
-pub fn open_direct_message(
-    world: &mut World,
-    request: &ParsedRequest,
-) -> Result<ApiResponse, ApiError> {
+pub fn open_direct_message(world: &mut World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     let user = request.body["recipient_id"].clone();
     let user = serde_json::from_value(user).map_err(|_| {
         ApiError::invalid_field("recipient_id", "BASE_TYPE_REQUIRED", "This field is required")
@@ -72,6 +60,6 @@ pub fn open_direct_message(
     Ok(ApiResponse::ok(world.channel_json(world.channel(channel)?)))
 }
 
-pub fn user(world: &World, request: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+pub fn user(world: &World, request: &ParsedRequest) -> ApiResult<ApiResponse> {
     Ok(ApiResponse::ok(world.user(request.path_id("user")?)?.to_json()))
 }

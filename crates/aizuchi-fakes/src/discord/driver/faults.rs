@@ -3,9 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::discord::FakeDiscord;
-use crate::discord::fault::Fault;
-use crate::discord::id::ChannelId;
-use crate::discord::method::Method;
 use crate::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal, SocketCommand};
 use crate::discord::state::TokenStatus;
 
@@ -103,31 +100,5 @@ impl FakeDiscord {
         self.change(|state| {
             (state.token_status, state.token) = (TokenStatus::Valid, token.to_owned());
         });
-    }
-
-    /// Makes the next request of a kind fail. Several faults form a queue.
-    pub fn inject_fault(&self, method: Method, fault: Fault) {
-        self.change(|state| state.faults.push(method, fault));
-    }
-
-    pub fn inject_fault_times(&self, method: Method, fault: &Fault, times: usize) {
-        for _ in 0..times {
-            self.inject_fault(method, fault.clone());
-        }
-    }
-
-    /// Makes all requests for the history of a channel or thread fail.
-    pub fn break_history(&self, channel: ChannelId, fault: Fault) {
-        self.change(|state| state.faults.break_history(channel.to_string(), fault));
-    }
-
-    /// Drops all faults that have not been used yet, including those of histories, and releases hanging requests.
-    pub fn clear_faults(&self) {
-        self.change(|state| state.faults.clear_and_release());
-    }
-
-    /// Releases hanging requests.
-    pub fn release_hanging(&self) {
-        self.change(|state| state.faults.releases += 1);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::discord::FakeDiscord;
-use crate::discord::api_error::ApiError;
+use crate::discord::api_error::ApiResult;
 use crate::discord::command::Interaction;
 use crate::discord::id::{ChannelId, GuildId, InteractionId, UserId};
 use crate::discord::journal::{ReceivedPayload, RecordedCall, RecordedPost};
@@ -61,12 +61,12 @@ impl FakeDiscord {
     }
 
     /// Returns the existing messages of a channel or a thread, oldest first.
-    pub fn messages(&self, channel: ChannelId) -> Result<Vec<FakeMessage>, ApiError> {
+    pub fn messages(&self, channel: ChannelId) -> ApiResult<Vec<FakeMessage>> {
         self.read(|state| Ok(state.world.channel(channel)?.messages.values().cloned().collect()))
     }
 
     /// Returns the texts of [`Self::messages`].
-    pub fn texts(&self, channel: ChannelId) -> Result<Vec<String>, ApiError> {
+    pub fn texts(&self, channel: ChannelId) -> ApiResult<Vec<String>> {
         Ok(self.messages(channel)?.into_iter().map(|message| message.content).collect())
     }
 

@@ -5,7 +5,7 @@ use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
 use crate::discord::FakeDiscord;
-use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::api_error::{ApiResult, ErrorCode};
 use crate::discord::channel::NewChannel;
 use crate::discord::guild::NewUser;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
@@ -20,13 +20,24 @@ pub enum PermissionEffect {
 }
 
 impl FakeDiscord {
+    delegate! { world:
+        fn add_user_with(new: NewUser) -> UserId;
+        fn rename_guild(guild: GuildId, name: &str) -> ApiResult;
+        /// Starts or ends an outage of a guild.
+        fn set_unavailable(guild: GuildId, is_unavailable: bool) -> ApiResult;
+        fn add_member(guild: GuildId, user: UserId) -> ApiResult;
+        /// Removes a user from a guild. The user may be the app's own.
+        fn remove_member(guild: GuildId, user: UserId) -> ApiResult;
+        fn add_channel(new: NewChannel) -> ApiResult<ChannelId>;
+        /// Deletes a channel or a thread with its messages.
+        fn delete_channel(channel: ChannelId) -> ApiResult;
+        /// Opens the direct message between the app and a user, or returns the existing one.
+        fn open_direct_message(user: UserId) -> ApiResult<ChannelId>;
+    }
+
     /// Adds a user with this name and returns its id.
     pub fn add_user(&self, name: &str) -> UserId {
         self.add_user_with(NewUser { name: name.to_owned(), ..NewUser::default() })
-    }
-
-    pub fn add_user_with(&self, new: NewUser) -> UserId {
-        self.with_world(|world| world.add_user(new))
     }
 
     /// Adds a guild that belongs to `owner` and that the app is in.
@@ -35,60 +46,34 @@ impl FakeDiscord {
         self.with_world(|world| world.add_guild(name, owner, permissions))
     }
 
-    pub fn rename_guild(&self, guild: GuildId, name: &str) -> Result<(), ApiError> {
-        self.with_world(|world| world.rename_guild(guild, name))
-    }
-
-    /// Starts or ends an outage of a guild.
-    pub fn set_unavailable(&self, guild: GuildId, is_unavailable: bool) -> Result<(), ApiError> {
-        self.with_world(|world| world.set_unavailable(guild, is_unavailable))
-    }
-
-    pub fn add_member(&self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
-        self.with_world(|world| world.add_member(guild, user))
-    }
-
-    /// Removes a user from a guild. The user may be the app's own.
-    pub fn remove_member(&self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
-        self.with_world(|world| world.remove_member(guild, user))
-    }
-
-    pub fn set_nick(&self, guild: GuildId, user: UserId, nick: &str) -> Result<(), ApiError> {
+    pub fn set_nick(&self, guild: GuildId, user: UserId, nick: &str) -> ApiResult {
         self.with_world(|world| {
             world.update_member(guild, user, |member| member.nick = Some(nick.to_owned()))
         })
     }
 
-    pub fn add_role(&self, guild: GuildId, name: &str) -> Result<RoleId, ApiError> {
+    pub fn add_role(&self, guild: GuildId, name: &str) -> ApiResult<RoleId> {
         self.with_world(|world| world.add_role(guild, name, Permissions::empty()))
     }
 
-    pub fn give_role(&self, guild: GuildId, user: UserId, role: RoleId) -> Result<(), ApiError> {
+    pub fn give_role(&self, guild: GuildId, user: UserId, role: RoleId) -> ApiResult {
         self.with_world(|world| world.update_member(guild, user, |member| member.roles.push(role)))
     }
 
-    pub fn add_channel(&self, new: NewChannel) -> Result<ChannelId, ApiError> {
-        self.with_world(|world| world.add_channel(new))
-    }
-
-    pub fn rename_channel(&self, channel: ChannelId, name: &str) -> Result<(), ApiError> {
+    pub fn rename_channel(&self, channel: ChannelId, name: &str) -> ApiResult {
         self.with_world(|world| {
             world.update_channel(channel, |channel| name.clone_into(&mut channel.name))
         })
     }
 
-    /// Deletes a channel or a thread with its messages.
-    pub fn delete_channel(&self, channel: ChannelId) -> Result<(), ApiError> {
-        self.with_world(|world| world.delete_channel(channel))
-    }
-
-    /// Opens the direct message between the app and a user, or returns the existing one.
-    pub fn open_direct_message(&self, user: UserId) -> Result<ChannelId, ApiError> {
-        self.with_world(|world| world.open_direct_message(user))
+    pub fn set_topic(&self, channel: ChannelId, topic: &str) -> ApiResult {
+        self.with_world(|world| {
+            world.update_channel(channel, |channel| channel.topic = Some(topic.to_owned()))
+        })
     }
 
     /// Makes a user reject direct messages.
-    pub fn close_direct_messages(&self, user: UserId) -> Result<(), ApiError> {
+    pub fn close_direct_messages(&self, user: UserId) -> ApiResult {
         self.with_world(|world| {
             let user = world.users.get_mut(&user).ok_or(ErrorCode::UnknownUser)?;
             user.has_closed_direct_messages = true;
@@ -102,7 +87,7 @@ impl FakeDiscord {
         channel: ChannelId,
         effect: PermissionEffect,
         permissions: Permissions,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         let bot_user = self.bot_user();
         self.set_permissions_for(channel, OverwriteTarget::Member(bot_user), effect, permissions)
     }
@@ -114,7 +99,7 @@ impl FakeDiscord {
         target: OverwriteTarget,
         effect: PermissionEffect,
         permissions: Permissions,
-    ) -> Result<(), ApiError> {
+    ) -> ApiResult {
         self.with_world(|world| {
             let (allow, deny) = world.overwrite_for(channel, target);
             let (allow, deny) = match effect {

@@ -1,7 +1,7 @@
 //! Checks the token and the scopes of a call.
 
 use crate::slack::FakeSlackSettings;
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::state::{FakeSlackState, TokenStatus};
 
@@ -23,7 +23,7 @@ pub fn check(
     method: &str,
     token: Option<&str>,
     arguments: &Arguments,
-) -> Result<(), ApiError> {
+) -> ApiResult {
     let requirement = requirement(method);
     if matches!(requirement, Requirement::NoToken) {
         return Ok(());
@@ -54,7 +54,7 @@ pub fn check(
     }
 }
 
-fn require_scope(settings: &FakeSlackSettings, scope: &str) -> Result<(), ApiError> {
+fn require_scope(settings: &FakeSlackSettings, scope: &str) -> ApiResult {
     if settings.scopes.iter().any(|granted| granted == scope) {
         return Ok(());
     }
@@ -67,7 +67,6 @@ fn requirement(method: &str) -> Requirement {
         "api.test" => Requirement::NoToken,
         "apps.connections.open" => Requirement::AppToken,
         "team.info" => Requirement::Scope("team:read"),
-        "emoji.list" => Requirement::Scope("emoji:read"),
         "usergroups.list" => Requirement::Scope("usergroups:read"),
         "users.list" | "users.info" => Requirement::Scope("users:read"),
         "users.conversations" | "conversations.list" => Requirement::Scope("channels:read"),

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::journal::RecordedPost;
 use crate::slack::message::{EditInfo, FakeMessage, rich_text_blocks};
 use crate::slack::state::FakeSlackState;
 use crate::slack::ts::Ts;
 use crate::slack::user::merge_fields;
-use crate::slack::workspace::{EphemeralMessage, MessageKey, Workspace};
+use crate::slack::workspace::{EphemeralMessage, Workspace};
 
 /// Slack's limit for a text. Longer texts are truncated.
 const MAX_TEXT_CHARS: usize = 40_000;
@@ -17,7 +17,7 @@ const MAX_TEXT_CHARS: usize = 40_000;
 const MAX_BLOCKS: usize = 50;
 const MAX_SECTION_CHARS: usize = 3_000;
 
-pub fn post(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn post(state: &mut FakeSlackState, arguments: &Arguments) -> ApiResult<Value> {
     let workspace = &mut state.workspace;
     let channel = resolve_channel(workspace, arguments)?;
     let mut message = compose_message(workspace, arguments)?;
@@ -49,7 +49,7 @@ pub fn post(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, 
 }
 
 /// Resolves a channel by id or name, or a user id to the direct message with that user.
-fn resolve_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, ApiError> {
+fn resolve_channel(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<String> {
     let name_or_id = arguments.required("channel", "channel_not_found")?;
     if workspace.users.contains_key(name_or_id) {
         return Ok(workspace.open_direct_message(name_or_id)?.0);
@@ -66,7 +66,7 @@ fn resolve_channel(workspace: &mut Workspace, arguments: &Arguments) -> Result<S
 }
 
 /// Builds the bot's message from the arguments.
-fn compose_message(workspace: &Workspace, arguments: &Arguments) -> Result<FakeMessage, ApiError> {
+fn compose_message(workspace: &Workspace, arguments: &Arguments) -> ApiResult<FakeMessage> {
     let blocks = arguments.json("blocks", "invalid_blocks_format")?;
     if blocks.as_ref().is_some_and(|blocks| !are_valid(blocks)) {
         return Err(api_error("invalid_blocks"));
@@ -102,7 +102,7 @@ fn are_valid(blocks: &Value) -> bool {
     blocks.len() <= MAX_BLOCKS && blocks.iter().all(is_section_valid)
 }
 
-fn parse_metadata(arguments: &Arguments) -> Result<Option<Value>, ApiError> {
+fn parse_metadata(arguments: &Arguments) -> ApiResult<Option<Value>> {
     let metadata = arguments.json("metadata", "invalid_metadata_format")?;
     let is_valid = |metadata: &Value| {
         metadata["event_type"].is_string() && metadata["event_payload"].is_object()
@@ -114,11 +114,11 @@ fn parse_metadata(arguments: &Arguments) -> Result<Option<Value>, ApiError> {
 }
 
 /// Resolves a message that the bot itself has posted.
-fn own_message(
+fn own_message<'a>(
     workspace: &Workspace,
-    arguments: &Arguments,
+    arguments: &'a Arguments,
     error: &str,
-) -> Result<MessageKey, ApiError> {
+) -> ApiResult<(&'a str, Ts)> {
     let channel = arguments.required("channel", "channel_not_found")?;
     let ts = arguments.required_ts("ts", "message_not_found")?;
     workspace.visible_channel(channel)?;
@@ -126,12 +126,12 @@ fn own_message(
     if author != Some(&workspace.bot_user) {
         return Err(api_error(error));
     }
-    Ok(MessageKey { channel: channel.to_owned(), ts })
+    Ok((channel, ts))
 }
 
-pub fn update(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let key = own_message(workspace, arguments, "cant_update_message")?;
-    if workspace.channel(&key.channel)?.is_archived {
+pub fn update(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<Value> {
+    let (channel, ts) = own_message(workspace, arguments, "cant_update_message")?;
+    if workspace.channel(channel)?.is_archived {
         return Err(api_error("is_archived"));
     }
     let new = compose_message(workspace, arguments)?;
@@ -139,27 +139,26 @@ pub fn update(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value,
         return Err(api_error("msg_too_long"));
     }
     let edited = EditInfo { user: workspace.bot_user.clone(), ts: workspace.new_ts() };
-    workspace.update_message(&key, |message| {
+    workspace.update_message(channel, ts, |message| {
         message.blocks = new.blocks.or_else(|| Some(rich_text_blocks(&new.text)));
         message.text = new.text;
         message.attachments = new.attachments;
         message.metadata = new.metadata.or(message.metadata.take());
         message.edited = Some(edited);
     })?;
-    let updated = workspace.message(&key.channel, key.ts)?;
-    let message = workspace.message_json(workspace.channel(&key.channel)?, updated);
+    let updated = workspace.message(channel, ts)?;
+    let message = workspace.message_json(workspace.channel(channel)?, updated);
     let text = message["text"].clone();
-    let channel = key.channel;
-    Ok(json!({ "ok": true, "channel": channel, "ts": key.ts, "text": text, "message": message }))
+    Ok(json!({ "ok": true, "channel": channel, "ts": ts, "text": text, "message": message }))
 }
 
-pub fn delete(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let key = own_message(workspace, arguments, "cant_delete_message")?;
-    workspace.delete_message(&key)?;
-    Ok(json!({ "ok": true, "channel": key.channel, "ts": key.ts }))
+pub fn delete(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<Value> {
+    let (channel, ts) = own_message(workspace, arguments, "cant_delete_message")?;
+    workspace.delete_message(channel, ts)?;
+    Ok(json!({ "ok": true, "channel": channel, "ts": ts }))
 }
 
-pub fn post_ephemeral(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn post_ephemeral(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let channel = arguments.required("channel", "channel_not_found")?;
     let target = workspace.joined_channel(channel)?;
     if target.is_archived {
@@ -181,7 +180,7 @@ pub fn post_ephemeral(workspace: &mut Workspace, arguments: &Arguments) -> Resul
     Ok(json!({ "ok": true, "message_ts": ts }))
 }
 
-pub fn permalink(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn permalink(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let channel = arguments.required("channel", "channel_not_found")?;
     workspace.visible_channel(channel)?;
     let ts = arguments.required_ts("message_ts", "message_not_found")?;

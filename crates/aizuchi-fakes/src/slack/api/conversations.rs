@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::slack::api::pagination::{paginate, response_metadata};
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
-use crate::slack::channel::{ChannelKind, FakeChannel, NewChannel};
+use crate::slack::channel::{ChannelKind, FakeChannel};
 use crate::slack::channel_actions::OpenOutcome;
 use crate::slack::user::merge_fields;
 use crate::slack::workspace::Workspace;
 
 /// Returns all channels that the app may see.
-pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn list(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let to_json = |channel: &FakeChannel| {
         channel.to_json_with_member_count(&workspace.id, &workspace.bot_user)
     };
@@ -20,7 +20,7 @@ pub fn list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiEr
 }
 
 /// Returns the channels that a user is in; by default, the bot.
-pub fn list_for_user(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn list_for_user(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let user = arguments.text("user").unwrap_or(&workspace.bot_user);
     workspace.user(user)?;
     let to_json = |channel: &FakeChannel| {
@@ -41,7 +41,7 @@ fn list_page(
     arguments: &Arguments,
     is_visible: impl Fn(&FakeChannel) -> bool,
     to_json: impl Fn(&FakeChannel) -> Value,
-) -> Result<Value, ApiError> {
+) -> ApiResult<Value> {
     let kinds: Vec<&str> =
         arguments.text("types").unwrap_or("public_channel").split(',').map(str::trim).collect();
     if !kinds.iter().all(|kind| is_conversation_type(kind)) {
@@ -66,7 +66,7 @@ fn is_conversation_type(name: &str) -> bool {
     kinds.iter().any(|kind| kind.conversation_type() == name)
 }
 
-pub fn info(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn info(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let channel = workspace.visible_channel(arguments.required("channel", "channel_not_found")?)?;
     let mut object = if arguments.is_true("include_num_members") {
         channel.to_json_with_member_count(&workspace.id, &workspace.bot_user)
@@ -79,7 +79,7 @@ pub fn info(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiEr
     Ok(json!({ "ok": true, "channel": object }))
 }
 
-pub fn members(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn members(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let channel = workspace.visible_channel(arguments.required("channel", "channel_not_found")?)?;
     let members = channel.members.iter().map(|member| (member.as_str(), member));
     let page = paginate(arguments, members, 100)?;
@@ -87,7 +87,7 @@ pub fn members(workspace: &Workspace, arguments: &Arguments) -> Result<Value, Ap
     Ok(json!({ "ok": true, "members": page.items, "response_metadata": metadata }))
 }
 
-pub fn join(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn join(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let channel = arguments.required("channel", "channel_not_found")?;
     let bot = workspace.bot_user.clone();
     let target = workspace.visible_channel(channel)?;
@@ -96,7 +96,7 @@ pub fn join(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, A
     }
     let is_member = target.members.contains(&bot);
     if !is_member {
-        workspace.join(channel, &bot)?;
+        workspace.join_channel(channel, &bot)?;
     }
     let mut response =
         json!({ "ok": true, "channel": workspace.channel_json(workspace.channel(channel)?) });
@@ -108,63 +108,13 @@ pub fn join(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, A
     Ok(response)
 }
 
-pub fn leave(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    let channel = arguments.required("channel", "channel_not_found")?;
-    let bot = workspace.bot_user.clone();
-    if !workspace.visible_channel(channel)?.members.contains(&bot) {
-        return Ok(json!({ "ok": true, "not_in_channel": true }));
-    }
-    workspace.leave(channel, &bot)?;
-    Ok(json!({ "ok": true }))
-}
-
-/// Opens a direct message with one or several users.
-pub fn open(workspace: &mut Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
-    if let Some(channel) = arguments.text("channel") {
-        workspace.visible_channel(channel)?;
-        let channel = channel.to_owned();
-        return Ok(open_response(workspace, arguments, &channel, OpenOutcome::Existing));
-    }
-    let users = arguments.required("users", "users_list_not_supplied")?.to_owned();
-    let users: Vec<&str> = users.split(',').map(str::trim).collect();
-    let (channel, outcome) = match users[..] {
-        [user] => workspace.open_direct_message(user)?,
-        _ => open_group(workspace, &users)?,
-    };
-    Ok(open_response(workspace, arguments, &channel, outcome))
-}
-
-fn open_group(
-    workspace: &mut Workspace,
-    users: &[&str],
-) -> Result<(String, OpenOutcome), ApiError> {
-    let mut members: Vec<String> = users.iter().map(|user| (*user).to_owned()).collect();
-    members.push(workspace.bot_user.clone());
-    let member_set = members.iter().cloned().collect();
-    let existing = workspace
-        .channels
-        .values()
-        .find(|channel| channel.kind == ChannelKind::Group && channel.members == member_set);
-    if let Some(channel) = existing {
-        return Ok((channel.id.clone(), OpenOutcome::Existing));
-    }
-    let new = NewChannel { kind: ChannelKind::Group, members, ..NewChannel::default() };
-    Ok((workspace.add_channel(new)?, OpenOutcome::Created))
-}
-
-fn open_response(
-    workspace: &Workspace,
-    arguments: &Arguments,
-    channel: &str,
-    outcome: OpenOutcome,
-) -> Value {
-    let object = match workspace.channel(channel) {
-        Ok(channel) if arguments.is_true("return_im") => workspace.channel_json(channel),
-        Ok(_) | Err(_) => json!({ "id": channel }),
-    };
-    let mut response = json!({ "ok": true, "channel": object });
+/// Opens the direct message with a user.
+pub fn open(workspace: &mut Workspace, arguments: &Arguments) -> ApiResult<Value> {
+    let user = arguments.required("users", "users_list_not_supplied")?;
+    let (channel, outcome) = workspace.open_direct_message(user)?;
+    let mut response = json!({ "ok": true, "channel": { "id": channel } });
     if outcome == OpenOutcome::Existing {
         merge_fields(&mut response, json!({ "no_op": true, "already_open": true }));
     }
-    response
+    Ok(response)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::slack::api::pagination::{decode_cursor, encode_cursor, page_limit, response_metadata};
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::channel::FakeChannel;
 use crate::slack::message::FakeMessage;
@@ -20,7 +20,7 @@ struct TsRange {
 }
 
 impl TsRange {
-    fn from_arguments(arguments: &Arguments) -> Result<Self, ApiError> {
+    fn from_arguments(arguments: &Arguments) -> ApiResult<Self> {
         Ok(Self {
             oldest: arguments.ts("oldest", "invalid_ts_oldest")?,
             latest: arguments.ts("latest", "invalid_ts_latest")?,
@@ -38,7 +38,7 @@ impl TsRange {
 
 /// Returns a page of a channel's top level, newest first. The first page has the newest messages, unless the call gives
 /// `oldest` and not `latest`: then Slack pages forward from `oldest`.
-pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> ApiResult<Value> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.history", now)?;
     let workspace = &state.workspace;
@@ -77,7 +77,7 @@ pub fn history(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Valu
 }
 
 /// Returns a thread's parent and its replies, oldest first. Every page repeats the parent.
-pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> ApiResult<Value> {
     let now = state.workspace.now();
     let cap = state.history_caps.max_objects("conversations.replies", now)?;
     let workspace = &state.workspace;
@@ -101,7 +101,7 @@ pub fn replies(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Valu
     Ok(messages_response(workspace, channel, arguments, &messages, next))
 }
 
-fn parse_cursor_ts(arguments: &Arguments) -> Result<Option<Ts>, ApiError> {
+fn parse_cursor_ts(arguments: &Arguments) -> ApiResult<Option<Ts>> {
     let cursor = decode_cursor(arguments, "next_ts")?;
     cursor.map(|ts| ts.parse().map_err(|_| api_error("invalid_cursor"))).transpose()
 }

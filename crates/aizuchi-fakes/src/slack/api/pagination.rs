@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 
 /// A page of a list, and the cursor of the next one; empty on the last page.
@@ -16,7 +16,7 @@ pub fn paginate<'a, T>(
     arguments: &Arguments,
     items: impl Iterator<Item = (&'a str, T)>,
     default: usize,
-) -> Result<ListPage<T>, ApiError> {
+) -> ApiResult<ListPage<T>> {
     let from = decode_cursor(arguments, "id")?.unwrap_or_default();
     let limit = page_limit(arguments, default);
     let mut rest = items.skip_while(|(key, _)| *key < from.as_str());
@@ -36,7 +36,7 @@ pub fn encode_cursor(kind: &str, key: &str) -> String {
     format!("{kind}:{key}=")
 }
 
-pub fn decode_cursor(arguments: &Arguments, kind: &str) -> Result<Option<String>, ApiError> {
+pub fn decode_cursor(arguments: &Arguments, kind: &str) -> ApiResult<Option<String>> {
     let Some(cursor) = arguments.text("cursor") else {
         return Ok(None);
     };

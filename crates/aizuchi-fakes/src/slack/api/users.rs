@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::slack::api::pagination::{paginate, response_metadata};
-use crate::slack::api_error::ApiError;
+use crate::slack::api_error::ApiResult;
 use crate::slack::arguments::Arguments;
 use crate::slack::workspace::Workspace;
 
-pub fn auth_test(workspace: &Workspace) -> Result<Value, ApiError> {
+pub fn auth_test(workspace: &Workspace) -> ApiResult<Value> {
     let bot = workspace.user(&workspace.bot_user)?;
     Ok(json!({
         "ok": true,
@@ -21,7 +21,7 @@ pub fn auth_test(workspace: &Workspace) -> Result<Value, ApiError> {
     }))
 }
 
-pub fn team_info(workspace: &Workspace) -> Result<Value, ApiError> {
+pub fn team_info(workspace: &Workspace) -> ApiResult<Value> {
     let mut icon = json!({ "image_default": true });
     for size in ["34", "44", "68", "88", "102", "132", "230"] {
         icon[format!("image_{size}")] = json!(format!("https://a.slack-edge.com/dev/{size}.png"));
@@ -41,7 +41,7 @@ pub fn team_info(workspace: &Workspace) -> Result<Value, ApiError> {
     }))
 }
 
-pub fn users_list(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn users_list(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let users = workspace.users.values().map(|user| (user.id.as_str(), workspace.user_json(user)));
     let page = paginate(arguments, users, 1000)?;
     Ok(json!({
@@ -52,7 +52,7 @@ pub fn users_list(workspace: &Workspace, arguments: &Arguments) -> Result<Value,
     }))
 }
 
-pub fn users_info(workspace: &Workspace, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn users_info(workspace: &Workspace, arguments: &Arguments) -> ApiResult<Value> {
     let user = workspace.user(arguments.required("user", "user_not_found")?)?;
     Ok(json!({ "ok": true, "user": workspace.user_json(user) }))
 }

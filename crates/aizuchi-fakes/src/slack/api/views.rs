@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::api_error::{ApiResult, api_error};
 use crate::slack::arguments::Arguments;
 use crate::slack::state::FakeSlackState;
 use crate::slack::workspace::unique_id;
 
-pub fn open(state: &mut FakeSlackState, arguments: &Arguments) -> Result<Value, ApiError> {
+pub fn open(state: &mut FakeSlackState, arguments: &Arguments) -> ApiResult<Value> {
     let trigger = arguments.required("trigger_id", "invalid_trigger_id")?;
     let view = match arguments.0.get("view") {
         Some(Value::String(text)) => serde_json::from_str(text).ok(),

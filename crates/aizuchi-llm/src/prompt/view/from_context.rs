@@ -145,6 +145,7 @@ impl ContextView {
             current_time: renderer.speakers.format_time_with_zone(now),
             weekday: renderer.speakers.weekday(now, persona.language),
             current_channel_name: name_or_id(&history.channel_name, history.channel_id.as_str()),
+            channel_topic: escape_quotes(&to_inert_line(&context.channel_topic)),
             visibility: context.visibility,
             has_web: false,
             orders: Vec::new(),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aizuchi_agent::inbox::calling::is_call;
-use aizuchi_model::chat::{AuthorKind, Mention, Message, UserId, Visibility, to_single_line};
+use aizuchi_model::chat::{
+    AuthorKind, Mention, Message, UserId, Visibility, channel_topic, to_single_line,
+};
 use aizuchi_model::context::Context;
 use aizuchi_model::context::channel_messages::ChannelMessages;
 use aizuchi_model::context::links::MessageLinks;
@@ -49,5 +51,6 @@ pub fn item_context(item: &DecisionItem, persona: &str) -> Context {
     let name = name.trim_start_matches('#').into();
     let history = ChannelMessages::from_messages(channel, name, messages.collect());
     let visibility = Visibility::Public;
-    Context { visibility, links: links.collect(), ..Context::new(target, history) }
+    let channel_topic = channel_topic(item.topic.as_deref().unwrap_or_default());
+    Context { visibility, channel_topic, links: links.collect(), ..Context::new(target, history) }
 }

@@ -59,8 +59,9 @@ pub async fn read(
         }
     });
     let label = label(mark.mark, &decision);
-    let channels = store.channels(workspace).await?.into_iter();
-    let mut channels = channels.filter(|channel| channel.id == decision.conversation.channel);
+    let mut channels = store.channels(workspace).await?.into_iter();
+    let channel = channels.find(|channel| channel.id == decision.conversation.channel);
+    let topic = channel.as_ref().and_then(|channel| channel.topic.as_deref());
     let exchanges = store.exchanges(decision.id).await?;
     let used = recorded_call(&decision, exchanges).ok();
     Ok(Some(DecisionItem {
@@ -69,7 +70,8 @@ pub async fn read(
         kind: format!("{}/{}", label.name(), mark.mark.name()),
         decide_at: decided.as_millisecond() as f64 / 1000.0,
         language,
-        channel: channels.next().map(|channel| channel.name.to_string()),
+        topic: topic.filter(|topic| !topic.is_empty()).map(str::to_owned),
+        channel: channel.map(|channel| channel.name.to_string()),
         prompt: used.map(|(_, exchange)| exchange.prompt.to_string()),
         context: context.collect(),
         thread,

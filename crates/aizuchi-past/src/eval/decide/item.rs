@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aizuchi_import::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_import::history::MAX_EPOCH_SECONDS;
 use aizuchi_import::rows::epoch_seconds;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::eval::case::{ensure_no_problems, is_file_name, read_each, read_files};
+use crate::eval::case::{ensure_no_problems, is_file_name, parse_json, read_each, read_files};
 
 /// In characters. An id is also used as a file name.
 const MAX_ID_CHARACTERS: usize = 80;
@@ -29,6 +29,9 @@ pub struct DecisionItem {
     /// The name of the channel, if it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    /// What its members say that the channel is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
     /// The prompt that was used, if the decision was made by a model and its prompt was kept. It takes the place of the
     /// one that the messages make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,9 +126,7 @@ pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<DecisionItem>> {
 }
 
 fn parse(bytes: &[u8]) -> Result<DecisionItem, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let mut item: DecisionItem =
-        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+    let mut item: DecisionItem = parse_json(bytes)?;
     if let Some(about) = item.about {
         let about = item.context.get(about).ok_or("its about is not a line of its context")?;
         item.thread = item.thread.or(about.thread);

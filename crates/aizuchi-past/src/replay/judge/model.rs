@@ -235,12 +235,9 @@ impl ModelJudge {
         state.reserved_micros -= reserved;
         let (usage, cost) = match &result {
             Ok(response) => (response.usage, self.cost_micros(response.usage)),
-            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
-                (*usage, self.cost_micros(*usage))
-            }
             // The call may have been charged, and the amount is unknown.
             Err(LlmError::TimedOut(_)) => (Usage::default(), reserved),
-            Err(LlmError::Refused(_)) => (Usage::default(), 0),
+            Err(error) => (error.usage(), self.cost_micros(error.usage())),
         };
         state.counts.cost_micros += cost;
         state.counts.input_tokens += usage.input_tokens;

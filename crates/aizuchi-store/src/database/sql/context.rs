@@ -124,6 +124,7 @@ statements! {
             (SELECT revision FROM counters) AS revision,
             (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
             (SELECT visibility FROM channels WHERE workspace = ?1 AND id = ?2) AS visibility,
+            (SELECT topic FROM channels WHERE workspace = ?1 AND id = ?2) AS topic,
             (SELECT json_group_array(message) FROM
                 (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL

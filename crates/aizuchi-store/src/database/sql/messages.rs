@@ -99,9 +99,12 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     // An unchanged channel matches no row, so it raises no revision.
     PUT_CHANNEL = "
-        INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, visibility = excluded.visibility
-        WHERE channels.name <> excluded.name OR channels.visibility <> excluded.visibility";
+        INSERT INTO channels (workspace, id, name, visibility, topic)
+        VALUES (?1, ?2, ?3, ?4, coalesce(CAST(?5 AS TEXT), ''))
+        ON CONFLICT (workspace, id) DO UPDATE
+        SET name = excluded.name, visibility = excluded.visibility, topic = coalesce(CAST(?5 AS TEXT), channels.topic)
+        WHERE channels.name <> excluded.name OR channels.visibility <> excluded.visibility
+            OR channels.topic <> coalesce(CAST(?5 AS TEXT), channels.topic)";
     THREADS_SINCE = "
         SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_channel
         WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread <> ''
@@ -173,8 +176,8 @@ statements! {
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         WHERE m.deleted_ms IS NULL AND m.withheld = 0
         ORDER BY m.at_ms, m.id";
-    CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
-    CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
+    CHANNEL = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 AND id = ?2";
+    CHANNELS = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
     /// ?2 is a JSON list of one-element lists with an id each.
     SOME_USERS = "

@@ -139,7 +139,13 @@ fn run(
         Operation::Open { channel, visibility } => {
             let id = ChannelId::new(CHANNELS[channel]);
             let name = id.0.clone();
-            state.hear_channel(Channel { workspace: workspace(), id, name, visibility });
+            state.hear_channel(Channel {
+                workspace: workspace(),
+                id,
+                name,
+                visibility,
+                topic: None,
+            });
         }
         Operation::Name { author, word } => {
             let (id, name) = (user(author), WORDS[word].into());

@@ -4,7 +4,7 @@ use aizuchi_config::response::JudgeGate;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_past::tune::tuned_setting::TunedSetting;
-use aizuchi_past::what_if::settings::{GATES, SETTINGS, TriedSettings};
+use aizuchi_past::what_if::settings::{SETTINGS, TriedSettings};
 
 use crate::ApiProblem;
 use crate::refusal::Refusal;
@@ -90,9 +90,9 @@ impl WhatIfFields {
             }
         }
         let is_chosen = |gate: &JudgeGate| {
-            self.0.iter().any(|(name, value)| name == "gate" && value == gate.gate().name())
+            self.0.iter().any(|(name, value)| name == "gate" && value == gate.rule().name())
         };
-        tried.set_gates(&GATES.into_iter().filter(is_chosen).collect::<Vec<_>>());
+        tried.set_gates(&JudgeGate::ALL.iter().copied().filter(is_chosen).collect::<Vec<_>>());
         Ok(())
     }
 
@@ -118,11 +118,11 @@ pub fn settings(tried: &TriedSettings, language: Language) -> Vec<SettingField> 
 
 pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
     let view = |gate: JudgeGate| GateView {
-        name: gate.gate().name(),
-        word: texts::what_if::gate(language, gate.gate().name()),
+        name: gate.rule().name(),
+        word: texts::what_if::gate(language, gate.rule().name()),
         is_on: tried.has_gate(gate),
     };
-    GATES.into_iter().map(view).collect()
+    JudgeGate::ALL.iter().copied().map(view).collect()
 }
 
 fn word(setting: TunedSetting, language: Language) -> &'static str {

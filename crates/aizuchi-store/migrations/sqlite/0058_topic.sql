@@ -1,0 +1,2 @@
+-- What the members of a channel say it is for.
+ALTER TABLE channels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
