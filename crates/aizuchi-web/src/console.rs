@@ -5,6 +5,7 @@ pub mod layout;
 pub mod quote;
 pub mod snapshot;
 pub mod health;
+pub mod reason;
 pub mod api;
 pub mod overview;
 pub mod marking;

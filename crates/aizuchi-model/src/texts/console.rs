@@ -152,7 +152,7 @@ texts! {
     no_gates:
         "No rule was checked: somebody asked, or it has not been judged yet."
         / "ルールは確認していません。呼びかけがあったか、まだ判断前です。";
-    settled_it: "settled it:" / "これで決まりました：";
+    settled_it: "settled it" / "これで決まりました";
     verdict: "Verdict" / "判断の内容";
     beginning: "Beginning" / "冒頭";
     about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
