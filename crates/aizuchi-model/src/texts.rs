@@ -54,6 +54,7 @@ pub mod platform;
 pub mod ledger;
 pub mod pages;
 pub mod console;
+pub mod home;
 pub mod welcome;
 pub mod orders;
 pub mod settings;

@@ -15,6 +15,8 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
+use crate::console::layout::encode;
+use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::marks::MarkBody;
 use crate::orders::{self, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
@@ -28,8 +30,8 @@ use crate::{ApiProblem, Web, workspaces};
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
-    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear
-    /// language`.
+    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language`, `clear
+    /// language`, or without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -40,7 +42,7 @@ pub struct OrderForm {
     user: Option<String>,
     /// The text of a standing order.
     text: Option<String>,
-    /// The value of a setting, which may apply to a thread.
+    /// The value of a setting, which may apply to a thread; or what a mute of everything replaced.
     value: Option<String>,
     thread: Option<String>,
     /// The page to return to.
@@ -54,8 +56,15 @@ pub async fn order(
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
-    let back = OwnPage::redirect(form.back.as_ref(), "/console");
-    web.apply(form.order(&web, &visitor.access).await?).await?;
+    let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
+    match &*form.order {
+        "mute-everything" => {
+            let replaced = mute_all::mute(&web, access).await?;
+            return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
+        }
+        "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
+        _ => web.apply(form.order(&web, access).await?).await?,
+    }
     Ok(back)
 }
 
