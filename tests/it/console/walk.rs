@@ -97,6 +97,7 @@ impl<'a> Walk<'a> {
         let timeline = format!("/console/channels/{workspace}/{channel}");
         let memory = format!("/console/memory?workspace={workspace}");
         let mut pages = vec![
+            format!("/console?workspace={workspace}&channel={channel}&result=held_back"),
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),
