@@ -6,10 +6,10 @@ texts! {
     details: "Details" / "詳しく見る";
     no_limit: "no limit is set" / "上限は設定されていません";
     tokens(count: u64): "{count} tokens" / "{count} トークン";
-    /// What counts against the limit, in the workspace that has used most.
+    /// `used` is what counts against the limit in the workspace that has used most.
     limit(used: &str, limit: &str):
-        "of one workspace’s limit of {limit} in 24 hours, {used} is used at most"
-        / "ワークスペースごとの 24 時間の上限 {limit} のうち、最も使ったところで {used}";
+        "limit {limit} in 24 hours for each workspace; {used} of it used at most"
+        / "24 時間の上限はワークスペースごとに {limit}、最も使ったところで {used}";
     waiting: "Waits for somebody" / "対応待ち";
     nothing_waits: "nothing" / "ありません";
     proposals: "proposals" / "発言の案";

@@ -72,14 +72,14 @@ const RESULTS: [FeedResult; 4] = {
 
 pub struct FeedView {
     pub query: FeedQuery,
-    pub results: Vec<ResultView>,
+    pub results: Vec<FeedCount>,
     pub reasons: Vec<FilterOption>,
     pub rows: Vec<FeedRow>,
     pub part: ListPart,
 }
 
 /// A group of outcomes to choose, and how many of today's decisions ended so.
-pub struct ResultView {
+pub struct FeedCount {
     pub name: &'static str,
     pub word: &'static str,
     pub icon: &'static str,
@@ -181,7 +181,7 @@ pub async fn read(
         row(decision, message.as_ref(), (access, status), language)
     };
     Ok(FeedView {
-        results: RESULTS.iter().map(|it| result_view(it, status, &query, language)).collect(),
+        results: RESULTS.iter().map(|it| feed_count(it, status, &query, language)).collect(),
         reasons: gates(language),
         rows: found.iter().map(row).collect(),
         part,
@@ -253,12 +253,12 @@ fn beginning(text: &str) -> String {
     }
 }
 
-fn result_view(
+fn feed_count(
     result: &FeedResult,
     status: &Status,
     query: &FeedQuery,
     language: Language,
-) -> ResultView {
+) -> FeedCount {
     let channels = status.workspaces.iter().flat_map(|it| &it.channels);
     let counts = channels.flat_map(|channel| &channel.decisions_today);
     let counts = counts.filter(|(name, _)| result.outcomes.iter().any(|it| it.name() == **name));
@@ -268,7 +268,7 @@ fn result_view(
         period: TODAY.to_owned(),
         ..FeedQuery::default()
     };
-    ResultView {
+    FeedCount {
         name: result.name,
         word: (result.word)(language),
         icon: result.outcomes[0].name(),
