@@ -1,6 +1,7 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod backup;
+mod channel;
 mod check;
 mod completions;
 mod config;
@@ -32,7 +33,9 @@ mod report;
 mod report_page;
 mod restore;
 mod run;
+mod running;
 mod search;
+mod set;
 mod slack;
 mod status;
 mod traces;
@@ -54,13 +57,14 @@ use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::model::ModelId;
-use aizuchi_model::chat::to_single_line;
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_model::texts::counted::Counted;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_web::configuration::ConfigInForce;
 use anyhow::Context as _;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -124,6 +128,8 @@ enum CliCommand {
     Import(import::ImportArgs),
     Export(export::ExportArgs),
     Forget(forget::ForgetArgs),
+    Set(set::SetArgs),
+    Reload(reload::ReloadArgs),
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
     Migrate(migrate::MigrateArgs),
@@ -193,6 +199,8 @@ impl Cli {
             CliCommand::Import(import) => import.run(&source)?,
             CliCommand::Export(export) => export.run(&source)?,
             CliCommand::Forget(forget) => forget.run(&source)?,
+            CliCommand::Set(set) => set.run(&source)?,
+            CliCommand::Reload(reload) => reload.run(&source)?,
             CliCommand::Backup(backup) => backup.run(&source)?,
             CliCommand::Restore(restore) => restore.run(&source)?,
             CliCommand::Migrate(migrate) => migrate.run(&source)?,
@@ -246,7 +254,7 @@ fn run_app(
     run: &RunArgs,
 ) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
+    let LoadedConfig { mut config, warnings, fingerprints, written } = source.load(selection)?;
     run.apply(&mut config)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let (traces, problem) = match Traces::from_environment(runtime.handle().clone()) {
@@ -297,13 +305,29 @@ fn run_app(
             levels,
             live: app.live.clone(),
         };
+        *app.live.configuration.in_force.write() = ConfigInForce {
+            file: reload::config_file(source),
+            written,
+            need_restart: Vec::new(),
+        };
+        let configuration = app.live.configuration.clone();
         let mut offers = pin!(model::print_offers(app.models(), language));
         let mut has_offered = false;
         let mut ended = Box::pin(app.run(stop.clone()));
         // A reload asks the platforms to accept new tokens. Nothing else waits for it.
         let mut terminal_closed = pin!(async {
-            while let Hangup::Reload = hangups.recv().await {
-                reload.reload().await;
+            loop {
+                tokio::select! {
+                    hangup = hangups.recv() => match hangup {
+                        Hangup::Reload => drop(reload.reload().await),
+                        Hangup::TerminalClosed => break,
+                    },
+                    Some(request) = configuration.next_request() => {
+                        let reloaded = reload.reload().await;
+                        // Who asked may be gone.
+                        request.send(reloaded).ok();
+                    }
+                }
             }
         });
         loop {
@@ -404,14 +428,6 @@ fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     file.and_then(owned)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Removes escape sequences and other control characters, so that chat text cannot control the terminal.
-fn strip_control_characters(text: &str) -> String {
-    to_single_line(text)
-        .chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect()
 }
 
 /// A count of things, in English like the whole command line.

@@ -18,7 +18,7 @@ use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::Llm as _;
 use aizuchi_llm::provider::ProviderMind;
 use aizuchi_llm::provider::transcription::TranscriptionMind;
-use aizuchi_model::chat::local;
+use aizuchi_model::chat::{local, strip_control_characters};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_platform::local::INITIAL_CHANNELS;
@@ -33,8 +33,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
-use crate::cli::status::running::{self, RunningProgram, UnknownConnections};
-use crate::cli::{block_on, print, strip_control_characters};
+use crate::cli::running::{ProgramClient, RunningProgram, UnknownConnections};
+use crate::cli::{block_on, print};
 use crate::mcp_servers;
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
@@ -85,7 +85,10 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     let pages = check_port(config.http.listen.0, is_running).await;
     let is_ours = matches!(&pages, Ok(PortState::UsedByAizuchi));
     let running = match &stored {
-        Some(stored) if is_running => running::ask(&config, stored, Timestamp::now()).await.ok(),
+        Some(stored) if is_running => {
+            let found = ProgramClient::find(&config, stored).await.ok();
+            found.map(|found| found.map(|(_, running)| running))
+        }
         Some(_) | None => None,
     };
     results.push(check("database", check_database(&config, status, is_ours, running)));

@@ -1,8 +1,6 @@
 //! `aizuchi export`: writes the stored data in a form that other programs can read, or what is known about one person.
 
-mod pages;
 mod everything;
-mod user;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,6 +8,7 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use aizuchi_actions::export_user::describe_user;
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
@@ -157,7 +156,8 @@ impl ExportArgs {
         let mut output = self.open()?;
         for user in &users {
             if workspaces.contains(&user.workspace) {
-                user::write_user(&mut output, store, &user.workspace, &user.id, &user.name).await?;
+                let text = describe_user(store, store, user).await?;
+                output.write_all(text.as_bytes()).context("cannot write what is known")?;
             }
         }
         output.flush().context("cannot write what is known")?;

@@ -3,7 +3,7 @@
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::chat::{WorkspaceId, strip_control_characters};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
@@ -17,7 +17,7 @@ use aizuchi_store::read_only::ReadOnlyDatabase;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::{block_on, print, print_json, strip_control_characters, with_store};
+use crate::cli::{block_on, print, print_json, with_store};
 
 /// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;

@@ -10,6 +10,7 @@ use aizuchi_config::configured_models;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_import::history::RecordedChannel;
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::texts::counted;
 use aizuchi_past::replay::judge::answer_cache::AnswerCache;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::cli::money;
-use crate::cli::{number_of, strip_control_characters, tell};
+use crate::cli::{number_of, tell};
 
 #[derive(Debug, Args)]
 pub struct JudgeArgs {

@@ -7,6 +7,7 @@ use aizuchi_config::source::ConfigSource;
 use aizuchi_config::storage::StorageUrl;
 use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::counted;
 use aizuchi_store::database::location::DatabaseLocation;
@@ -16,7 +17,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::cli::{block_on, number_of, progress_bar, strip_control_characters, tell};
+use crate::cli::{block_on, number_of, progress_bar, tell};
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {

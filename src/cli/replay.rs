@@ -9,7 +9,7 @@ use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_import::input::database::LabelsByChannel;
 use aizuchi_import::input::{PrivateChannels, Recording};
-use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId, strip_control_characters};
 use aizuchi_model::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_model::rules::place::Place;
 use aizuchi_past::replay::score::ReplayScore;
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
-use crate::cli::{log, print, print_json, progress_bar, strip_control_characters, tell};
+use crate::cli::{log, print, print_json, progress_bar, tell};
 
 /// The default median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;

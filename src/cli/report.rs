@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
+use aizuchi_model::chat::{Channel, Visibility, WorkspaceId, strip_control_characters};
 use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use aizuchi_past::report::cost;
 use aizuchi_past::report::figures::{LeftOut, Privacy, ReportSource};
@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::cli::report_page::{PageArgs, write_page};
-use crate::cli::{block_on, print, print_json, strip_control_characters};
+use crate::cli::{block_on, print, print_json};
 
 /// Show what Aizuchi did recently, and what it would have done where it only observes.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, WorkspaceId, strip_control_characters};
 use aizuchi_model::persona::Language;
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::texts::files::shown_text;
@@ -13,7 +13,7 @@ use aizuchi_web::views;
 use clap::{Args, value_parser};
 use serde_json::json;
 
-use crate::cli::{block_on, excerpt, print, print_json, strip_control_characters};
+use crate::cli::{block_on, excerpt, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {

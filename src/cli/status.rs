@@ -1,12 +1,11 @@
 //! `aizuchi status`: the current status of every workspace and channel. It opens the database read-only, so it also
 //! works while an Aizuchi is running, and asks that process for what is not in the database.
 
-pub mod running;
-
 use std::fmt::Write as _;
 
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
+use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -21,8 +20,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::cli::status::running::{RunningWorkspace, UnknownConnections};
-use crate::cli::{block_on, print, print_json, strip_control_characters};
+use crate::cli::running::{ProgramClient, RunningWorkspace, UnknownConnections};
+use crate::cli::{block_on, print, print_json};
 
 /// Show the state of every channel, what is pending, and today's cost.
 ///
@@ -64,8 +63,8 @@ async fn read(config: &Config, now: Timestamp) -> anyhow::Result<PrintedStatus> 
     let database = ReadOnlyDatabase::open(&location).await?;
     let mut workspaces = database.workspaces().await?;
     let store = database.into_store();
-    let (running, unknown) = match running::ask(config, &store, now).await? {
-        Ok(running) => (Some(running), None),
+    let (running, unknown) = match ProgramClient::find(config, &store).await? {
+        Ok((_, running)) => (Some(running), None),
         Err(unknown) => (None, Some(unknown)),
     };
     // The running program also knows workspaces in which it has not heard anything yet.

@@ -1,13 +1,11 @@
 //! Finds the user whom a command names by id or name.
 
-use aizuchi_model::chat::{User, to_single_line};
-use aizuchi_store::database::DatabaseStore;
-
-use crate::cli::strip_control_characters;
+use aizuchi_model::chat::{User, strip_control_characters, to_single_line};
+use aizuchi_store::archive::Archive;
 
 /// The user with this id or name, once for each workspace that knows the id.
-pub async fn find_one(store: &DatabaseStore, id_or_name: &str) -> anyhow::Result<Vec<User>> {
-    let users = store.find_users(id_or_name).await?;
+pub async fn find_one(archive: &dyn Archive, id_or_name: &str) -> anyhow::Result<Vec<User>> {
+    let users = archive.find_users(id_or_name).await?;
     let wanted = strip_control_characters(id_or_name);
     anyhow::ensure!(!users.is_empty(), "there is no user with the id or name \"{wanted}\"");
     anyhow::ensure!(

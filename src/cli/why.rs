@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aizuchi_config::ModelSelection;
 use aizuchi_config::source::ConfigSource;
-use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, MessageId, WorkspaceId, strip_control_characters};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Attempt, DecisionId};
 use aizuchi_model::persona::Language;
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::app::last_program::LastProgram;
 use crate::cli::locale::terminal_language;
 use crate::cli::run::LanguageArg;
-use crate::cli::{block_on, excerpt, print, print_json, strip_control_characters};
+use crate::cli::{block_on, excerpt, print, print_json};
 
 /// How long to wait for the running program to answer.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);

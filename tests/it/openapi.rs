@@ -9,19 +9,22 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 54] = [
+const NAMES: [&str; 60] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
     "DELETE /api/memos/{id} removeMemo",
     "DELETE /api/messages/{id} deleteMessage",
+    "DELETE /api/person forgetPerson",
     "DELETE /api/standing-orders/{id} dropStandingOrder",
     "GET /api/calls listCalls",
     "GET /api/channels listChannels",
+    "GET /api/configuration getConfiguration",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
     "GET /api/figures getFigures",
     "GET /api/files/{id} getFile",
+    "GET /api/forgettings listForgettings",
     "GET /api/health getHealth",
     "GET /api/memories listMemories",
     "GET /api/memory-changes listMemoryChanges",
@@ -30,6 +33,8 @@ const NAMES: [&str; 54] = [
     "GET /api/opt-outs listOptOuts",
     "GET /api/orders listOrders",
     "GET /api/people listPeople",
+    "GET /api/person getPerson",
+    "GET /api/person/export exportPerson",
     "GET /api/private-reads listPrivateReads",
     "GET /api/proposals listProposals",
     "GET /api/room getRoom",
@@ -57,6 +62,7 @@ const NAMES: [&str; 54] = [
     "POST /api/people addPerson",
     "POST /api/proposals/{id} decideProposal",
     "POST /api/reactions changeReaction",
+    "POST /api/reload reload",
     "POST /api/settings changeSetting",
     "POST /api/standing-orders giveStandingOrder",
     "POST /api/standing-orders/{id}/keep keepStandingOrder",

@@ -46,6 +46,11 @@ impl Access {
         self.role() == Some(AccessRole::Admin)
     }
 
+    /// Whether they may do what concerns the whole installation, such as having a person forgotten.
+    pub fn may_administer(&self) -> bool {
+        self.is_admin() || *self == Access::ThisMachine
+    }
+
     /// Whether they may read messages of this visibility.
     pub fn may_read(&self, workspace: &WorkspaceId, visibility: Visibility) -> bool {
         let is_public = visibility == Visibility::Public;

@@ -53,7 +53,8 @@ impl CommandReplies {
         let by = sign(&request.user, request.at);
         let workspace = Some(request.conversation.workspace.clone());
         let since = request.at.checked_sub(CLOCK_DIFFERENCE).unwrap_or(Timestamp::MIN);
-        let mut query = OrderJournalQuery { workspace, before: None, limit: ORDERS_PAGE };
+        let mut query =
+            OrderJournalQuery { workspace, kind: None, before: None, limit: ORDERS_PAGE };
         // However many orders were given since.
         loop {
             let orders = self.archive.order_journal(&query).await?;

@@ -16,6 +16,8 @@ pub mod standing_order_trial;
 pub mod standing_orders;
 pub mod settings;
 pub mod left_out;
+pub mod export_user;
+pub mod people;
 pub mod reply;
 pub mod memory_reply;
 pub mod parse;

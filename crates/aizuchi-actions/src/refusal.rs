@@ -19,9 +19,13 @@ aizuchi_model::refusals! {
         refusals::only_admin_chooses_models(language);
     OnlyAdminRegenerates [Forbidden "only_admin_regenerates"]
         refusals::only_admin_regenerates(language);
+    OnlyAdminForgets [Forbidden "only_admin_forgets"] refusals::only_admin_forgets(language);
     OnlyAdminReverts [Forbidden "only_admin_reverts"] refusals::only_admin_reverts(language);
     UnknownChannel { id: String, workspace: WorkspaceId } [Unknown "unknown_channel"]
         refusals::unknown_channel(language, id, workspace.as_str());
+    UnknownUser { id: String, workspace: WorkspaceId } [Unknown "unknown_user"]
+        refusals::unknown_user(language, id, workspace.as_str());
+    PersonaStays [Invalid "persona_stays"] refusals::persona_stays(language);
     NoDecision [Unknown "unknown_decision"] refusals::no_decision(language);
     NoDeadLetter [Unknown "unknown_dead_letter"] refusals::no_dead_letter(language);
     NoProposal [Unknown "unknown_proposal"] refusals::no_proposal(language);

@@ -176,8 +176,12 @@ pub async fn label_begin(
     now: Timestamp,
 ) -> Result<Timestamp, StoreError> {
     let oldest = now - LABEL_AGE;
-    let mut query =
-        OrderJournalQuery { workspace: Some(workspace.clone()), before: None, limit: ORDERS_PAGE };
+    let mut query = OrderJournalQuery {
+        workspace: Some(workspace.clone()),
+        kind: None,
+        before: None,
+        limit: ORDERS_PAGE,
+    };
     loop {
         let orders = archive.order_journal(&query).await?;
         let anew = orders.iter().find(|given| given.record.kind == OrderKind::ForgetMoments);

@@ -12,13 +12,13 @@ use aizuchi_model::chat::attachment::Attachment;
 use aizuchi_model::chat::{ChannelId, MessageId};
 use aizuchi_store::archive::Archive;
 use aizuchi_store::database::connection::{Connection, query};
-use aizuchi_store::database::forget::ForgetReport;
 use aizuchi_store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_store::database::redaction::RedactionProgress;
 use aizuchi_store::database::schema::migrate;
 use aizuchi_store::database::writer::DatabaseWriter;
 use aizuchi_store::database::{DatabaseStore, MAX_READERS};
+use aizuchi_store::people::ForgetReport;
 use aizuchi_store::uploads::{Upload, UploadLimits, Uploads};
 use aizuchi_store::volatile::VolatileStore;
 use aizuchi_store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
@@ -187,7 +187,7 @@ impl TestDatabase {
         let forgetting = async {
             let found = store.find_users(name).await.unwrap();
             assert_eq!(found.len(), 1, "{name} names one user");
-            let forgotten = store.forget_user(&found[0], at(0)).await.unwrap();
+            let forgotten = store.forget_user(&found[0], "", at(0)).await.unwrap();
             stop.cancel();
             forgotten
         };

@@ -419,6 +419,14 @@ pub fn to_short_line(text: &str, max_characters: usize) -> String {
     }
 }
 
+/// Removes escape sequences and other control characters, so that chat text cannot control the terminal.
+pub fn strip_control_characters(text: &str) -> String {
+    to_single_line(text)
+        .chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .collect()
+}
+
 /// Returns the text without invisible characters and characters that change its direction, with `\n` for every line
 /// break. Joiners and variation selectors are kept.
 pub fn to_visible_text(text: &str) -> String {

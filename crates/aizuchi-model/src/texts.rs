@@ -57,6 +57,8 @@ pub mod console;
 pub mod home;
 pub mod welcome;
 pub mod orders;
+pub mod people;
+pub mod configuration;
 pub mod settings;
 pub mod standing_order_trial;
 pub mod memories;

@@ -29,6 +29,7 @@ use crate::figures::{
 use crate::lost_span::LostSpan;
 use crate::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::pending_memories::PendingMemory;
+use crate::people::{PersonTraces, RunningForgetting};
 use crate::private_reads::{PrivateReadQuery, PrivateReads};
 use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
@@ -78,6 +79,25 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         ids: &BTreeSet<UserId>,
     ) -> Result<Vec<User>, StoreError>;
+
+    /// All users with this id or name, in all workspaces.
+    async fn find_users(&self, _id_or_name: &str) -> Result<Vec<User>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    /// The users who are being forgotten.
+    async fn forgettings(&self) -> Result<Vec<RunningForgetting>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    /// Where a user's messages are, and which memories were made from them.
+    async fn person(
+        &self,
+        _workspace: &WorkspaceId,
+        _user: &UserId,
+    ) -> Result<PersonTraces, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// The messages of a channel, oldest first, with tombstones for deleted ones. If more than `limit` match, the
     /// oldest ones after the given message or time are returned, or else the newest ones.

@@ -78,7 +78,6 @@ use crate::database::forget::job::{ForgetProgress, ForgettingJob};
 use crate::database::forget::scrub::{ScrubJob, ScrubProgress};
 use crate::database::forget::user_hash::UserHashes;
 use crate::database::forget::write::ForgetWrite;
-use crate::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
 use crate::database::recall::index::MergeStep;
 use crate::database::redaction::RedactionProgress;
 use crate::database::write_request::{WriteReply, WriteRequest};
@@ -86,6 +85,7 @@ use crate::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::expiry::{Expiry, ExpiryProgress};
 use crate::lost_span::LostSpan;
 use crate::order::{Order, OrdersInForce};
+use crate::people::ForgetReport;
 use crate::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use crate::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
@@ -253,12 +253,6 @@ impl DatabaseStore {
         Counters::read(&mut self.readers.acquire().await?).await
     }
 
-    /// All users with this id or name.
-    pub async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
-        let mut reader = self.readers.acquire().await?;
-        forget::find_users(&mut reader, id_or_name).await
-    }
-
     /// The messages that a memo was made from.
     pub async fn memo_sources(&self, memo: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
         let mut reader = self.readers.acquire().await?;
@@ -281,15 +275,11 @@ impl DatabaseStore {
     pub async fn forget_user(
         &self,
         user: &User,
+        by: &str,
         now: Timestamp,
     ) -> Result<ForgetReport, StoreError> {
-        let order = Box::new(ForgetOrder {
-            workspace: user.workspace.clone(),
-            user: user.id.clone(),
-            asked: now,
-            by: ForgetOrderer::Operator,
-        });
-        self.write(|reply| WriteRequest::BeginForgetting { order, now, reply }).await?;
+        let (workspace, id) = (user.workspace.clone(), user.id.clone());
+        self.order(Order::ForgetUser { workspace, user: id, by: by.into() }, now).await?;
         while self.redact_next(now).await? != RedactionProgress::Idle {}
         let mut job = ForgettingJob::default();
         let mut report = ForgetReport::default();

@@ -10,6 +10,7 @@ pub mod order_journal;
 pub mod expiry;
 pub mod refusal_reason;
 pub mod weekly_notes;
+pub mod people;
 pub mod uploads;
 pub mod database;
 pub mod sqlite;
@@ -25,6 +26,7 @@ pub mod order;
 pub mod stored_message;
 pub mod query;
 pub mod archive;
+pub mod pages;
 pub mod spoken_language;
 
 use std::sync::Arc;

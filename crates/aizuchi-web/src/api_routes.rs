@@ -18,6 +18,7 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
+use crate::configuration::{ConfigurationAnswer, ReloadAnswer};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
@@ -32,6 +33,7 @@ use crate::memories::api::{
 use crate::models::{ChoiceBody, ModelsAnswer};
 use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
+use crate::people::{ForgettingsAnswer, ForgettingsQuery, PersonAnswer, PersonQuery};
 use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::proposals::{ProposalBody, ProposalsAnswer};
@@ -42,9 +44,9 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, memories, models, order_journal, orders, place_settings, private_reads,
-    proposals, standing_orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters, demo,
+    figures, files, judge_again, memories, models, order_journal, orders, people, place_settings,
+    private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -125,6 +127,10 @@ impl Endpoint {
         Self { status: 200, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
+    fn accepts<T: JsonSchema>(self) -> Self {
+        Self { status: 202, ..self.answers::<T>() }
+    }
+
     fn creates<T: JsonSchema>(self) -> Self {
         Self { status: 201, ..self.answers::<T>() }
     }
@@ -190,6 +196,14 @@ endpoints! {
         GET "/api/people" "listPeople" list_people => api::users,
             query<WorkspaceQuery>, answers<UsersAnswer>;
         POST "/api/people" "addPerson" add_person => api::add_user, body<NameBody>, creates<ListedUser>;
+        GET "/api/person" "getPerson" get_person => people::person,
+            query<PersonQuery>, answers<PersonAnswer>;
+        GET "/api/person/export" "exportPerson" export_person => people::export,
+            query<PersonQuery>, answers_file;
+        DELETE "/api/person" "forgetPerson" forget_person => people::forget,
+            query<PersonQuery>, accepts<ForgettingsAnswer>;
+        GET "/api/forgettings" "listForgettings" list_forgettings => people::forgettings,
+            query<ForgettingsQuery>, answers<ForgettingsAnswer>;
         GET "/api/room" "getRoom" get_room => api::room, query<WorkspaceQuery>, answers<RoomAnswer>;
     }
     Orders {
@@ -266,6 +280,9 @@ endpoints! {
         POST "/api/models" "chooseModel" choose_model => models::choose,
             body<ChoiceBody>, answers<ModelsAnswer>, within(MAX_FORM_BYTES);
         POST "/api/models/look" "lookForModels" look_for_models => models::look, answers<ModelsAnswer>;
+        GET "/api/configuration" "getConfiguration" get_configuration => configuration::show,
+            answers<ConfigurationAnswer>;
+        POST "/api/reload" "reload" reload => configuration::reload, answers<ReloadAnswer>;
         POST "/api/demo" "startDemo" start_demo => demo::start,
             query<WorkspaceQuery>, answers<demo::DemoView>;
         DELETE "/api/demo" "endDemo" end_demo => demo::skip, query<WorkspaceQuery>;

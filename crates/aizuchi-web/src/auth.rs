@@ -28,7 +28,6 @@ use crate::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
 use crate::{ApiProblem, Web};
 
 const STATIC_PATH: &str = "/static/";
-const STATUS_PATH: &str = "/api/status";
 /// The cookie with a session's id.
 pub const SESSION_COOKIE: &str = "aizuchi_session";
 
@@ -139,17 +138,12 @@ impl Authenticator {
         TokenCheck::Wrong
     }
 
-    /// Returns whom a code of `aizuchi status` authenticates: once, and only to read the status. The command line
-    /// sends no token, because another program may answer in place of this one.
-    fn status_reader(
-        &self,
-        request: &Request,
-        bearer: &str,
-        now: Timestamp,
-    ) -> Option<SignedInUser> {
-        let is_status = request.method() == Method::GET && request.uri().path() == STATUS_PATH;
-        let code = Some(bearer.trim()).filter(|_| is_status)?;
-        self.links.redeem(Purpose::Status, code, now)
+    /// Returns whom a code of the command line authenticates: once, and only for the request that it was made for. The
+    /// command line sends no token, because another program may answer in place of this one.
+    fn code_holder(&self, request: &Request, bearer: &str, now: Timestamp) -> Option<SignedInUser> {
+        let target = request.uri().path_and_query()?;
+        let line = format!("{} {target}", request.method());
+        self.links.redeem(Purpose::Request(&line), bearer.trim(), now)
     }
 
     /// Returns whom a trusted proxy names as signed in: `None` if it names nobody, `Err` if they have no access.
@@ -271,7 +265,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     // The scheme's name is case-insensitive (RFC 9110, 11.1).
     let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let bearer = bearer.map(|(_, token)| token);
-    if let Some(holder) = bearer.and_then(|code| authenticator.status_reader(request, code, now)) {
+    if let Some(holder) = bearer.and_then(|code| authenticator.code_holder(request, code, now)) {
         let access = Access::SignedIn(holder);
         let (session, token_ended) = (None, None);
         let visitor = Visitor { access, is_trusted: true, session, token_ended, revision };
@@ -519,24 +513,26 @@ mod tests {
     }
 
     #[test]
-    fn a_code_for_asking_reads_the_status_and_nothing_else() {
+    fn a_code_is_for_one_request() {
         let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
         let authenticator = authenticator(&http);
         let viewer = SignedInUser { name: "aizuchi-status".into(), role: AccessRole::Viewer };
         let mint = |purpose| LinkKey::new("part", &http).mint(purpose, &viewer, now).unwrap();
         let reader = |method: Method, path: &str, code: &str| {
             let request = axum::http::Request::builder().method(method).uri(path);
-            authenticator.status_reader(&request.body(Body::empty()).unwrap(), code, now)
+            authenticator.code_holder(&request.body(Body::empty()).unwrap(), code, now)
         };
-        let code = mint(Purpose::Status);
+        let status = Purpose::Request("GET /api/status");
+        let code = mint(status);
         assert_eq!(reader(Method::GET, "/api/decisions", &code), None);
         assert_eq!(reader(Method::POST, "/api/status", &code), None);
+        assert_eq!(reader(Method::GET, "/api/status?workspace=local", &code), None);
         assert_eq!(reader(Method::GET, "/api/status", &mint(Purpose::SignIn)), None);
         assert_eq!(reader(Method::GET, "/api/status", &code), Some(viewer.clone()));
         assert_eq!(reader(Method::GET, "/api/status", &code), None);
         // A code is not a token, and does not count as a wrong one.
         let peer = Peer::new([192, 0, 2, 1].into());
-        for purpose in [Purpose::Status, Purpose::SignIn].into_iter().cycle().take(10) {
+        for purpose in [status, Purpose::SignIn].into_iter().cycle().take(10) {
             assert_eq!(authenticator.check(&mint(purpose), peer, now), TokenCheck::Wrong);
         }
         assert_eq!(authenticator.check("0123456789abcdef", peer, now), TokenCheck::Right(admin()));

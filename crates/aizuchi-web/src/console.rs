@@ -24,5 +24,7 @@ pub mod figures;
 pub mod report;
 pub mod queue;
 pub mod order_journal;
+pub mod people;
+pub mod configuration;
 pub mod orders;
 pub mod events;

@@ -30,6 +30,8 @@ mod order_journal;
 mod orders;
 mod standing_orders;
 mod place_settings;
+pub mod people;
+pub mod configuration;
 mod dead_letters;
 mod private_reads;
 mod deciders;
@@ -88,6 +90,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::computations::Computations;
+use crate::configuration::Configuration;
 use crate::event_streams::EventStreams;
 use crate::figures::day_cache::DayCache;
 use crate::health::HealthStatus;
@@ -146,6 +149,8 @@ pub struct Web {
     pub serves_mcp: bool,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
+    /// The config in force.
+    pub configuration: Arc<Configuration>,
     /// The status that the health port reports.
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
@@ -155,6 +160,11 @@ pub struct Web {
 /// The path of a channel's page.
 pub fn channel_page(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     console::layout::channel_address(workspace, channel)
+}
+
+/// Percent-encodes a part of an address.
+pub fn in_address(part: &str) -> String {
+    console::layout::encode(part)
 }
 
 /// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much
@@ -261,6 +271,17 @@ fn router(web: Arc<Web>) -> Router {
             get(console::persona::page)
                 .post(console::persona::order)
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route(
+            "/console/people",
+            get(console::people::page)
+                .post(console::people::forget)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
+        .route("/console/people/{workspace}/{user}", get(console::people::person))
+        .route(
+            "/console/configuration",
+            get(console::configuration::page).post(console::configuration::reload),
         )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(

@@ -99,7 +99,7 @@ pub async fn read(
 ) -> Result<(Vec<GivenOrder>, Option<i64>), ApiProblem> {
     require_orders(access)?;
     // Fetch one more, to learn whether there is a page before this one.
-    let query = OrderJournalQuery { workspace, before, limit: PAGE + 1 };
+    let query = OrderJournalQuery { workspace, kind: None, before, limit: PAGE + 1 };
     let mut orders = web.archive.order_journal(&query).await?;
     let is_full = orders.len() > PAGE;
     orders.truncate(PAGE);

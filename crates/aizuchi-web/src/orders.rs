@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_actions::stop_order;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
@@ -163,7 +164,7 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
     if is_known || web.store.orders(workspace).await?.opted_out.contains(&user) {
         return Ok(user);
     }
-    Err(Refusal::UnknownUser { id: id.to_owned(), workspace: workspace.clone() }.into())
+    Err(ActionRefusal::UnknownUser { id: id.to_owned(), workspace: workspace.clone() }.into())
 }
 
 pub async fn spending(

@@ -4,7 +4,6 @@ mod kind;
 
 use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_config::configured_models::choice::ChoiceError;
-use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -52,6 +51,12 @@ aizuchi_model::refusals! {
     /// What models wrote, for visitors who did not sign in.
     ModelsWithheldHere [FORBIDDEN "models_withheld_here"] texts::console::withheld_here(language);
     ModelsWithheld [FORBIDDEN "models_withheld"] texts::console::models_withheld(language);
+    /// The name that confirms it is another one.
+    NotConfirmed [UNPROCESSABLE_ENTITY "not_confirmed"] refusals::not_confirmed(language);
+    OnlyAdminConfigures [FORBIDDEN "only_admin_configures"]
+        refusals::only_admin_configures(language);
+    UnusableConfig(why: String) [UNPROCESSABLE_ENTITY "unusable_config"]
+        refusals::unusable_config(language, why);
     OnlyAdminReadsLooks [FORBIDDEN "only_admin_reads_looks"]
         refusals::only_admin_reads_looks(language);
     OnlyThisMachineChoosesModels [FORBIDDEN "only_this_machine_chooses_models"]
@@ -64,8 +69,6 @@ aizuchi_model::refusals! {
         refusals::unknown_workspace(language, id);
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
-    UnknownUser { id: String, workspace: WorkspaceId } [NOT_FOUND "unknown_user"]
-        refusals::unknown_user(language, id, workspace.as_str());
     // What is missing in an address.
     OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
     WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
@@ -188,6 +191,8 @@ mod tests {
     use aizuchi_store::refusal_reason::RefusalReason;
     use strum::VariantNames as _;
 
+    use aizuchi_model::chat::WorkspaceId;
+
     use super::*;
 
     /// Returns each reason. A reason that wraps another enum is listed once for each reason in it.
@@ -217,7 +222,10 @@ mod tests {
             Refusal::ModelsWithheld,
             ActionRefusal::OnlyAdminChoosesModels.into(),
             ActionRefusal::OnlyAdminRegenerates.into(),
+            ActionRefusal::OnlyAdminForgets.into(),
+            ActionRefusal::PersonaStays.into(),
             ActionRefusal::OnlyAdminReverts.into(),
+            Refusal::NotConfirmed,
             Refusal::OnlyAdminReadsLooks,
             Refusal::OnlyThisMachineChoosesModels,
             Refusal::NothingHere,
@@ -226,7 +234,7 @@ mod tests {
             Refusal::UnknownWorkspace(id()),
             ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
-            Refusal::UnknownUser { id: id(), workspace: workspace() },
+            ActionRefusal::UnknownUser { id: id(), workspace: workspace() }.into(),
             ActionRefusal::NoDecision.into(),
             ActionRefusal::NoDeadLetter.into(),
             ActionRefusal::NoProposal.into(),
@@ -283,6 +291,8 @@ mod tests {
             Refusal::PageFailed,
             Refusal::SessionFailed,
             Refusal::ShuttingDown,
+            Refusal::OnlyAdminConfigures,
+            Refusal::UnusableConfig("line 3: it is not a mode".to_owned()),
             Refusal::StandingBy,
             Refusal::NotConnected(id()),
             Refusal::StepsStalled { seconds: 7 },
@@ -441,7 +451,7 @@ mod tests {
             (
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
-                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
+                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_configures only_admin_forgets only_admin_reads_looks only_admin_regenerates \
                 only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
@@ -468,8 +478,8 @@ mod tests {
                 invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
-                model_failed model_needed nothing_to_change persona_too_long standing_order_length too_many_files \
-                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
+                model_failed model_needed not_confirmed nothing_to_change persona_stays persona_too_long standing_order_length too_many_files \
+                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form unusable_config wrong_body wrong_cap \
                 wrong_days wrong_number wrong_persona_name",
             ),
             (429, "too_many_streams too_many_tokens too_many_uploads"),

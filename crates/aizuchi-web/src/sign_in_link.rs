@@ -1,6 +1,6 @@
-//! One-time codes: those of links that sign in, and those with which `aizuchi status` authenticates. The command line
-//! makes them with a key that the running program keeps in its database and that changes with every start, so a code
-//! works for one process, once, and for a short time.
+//! One-time codes: those of links that sign in, and those with which commands such as `aizuchi status` authenticate. The
+//! command line makes them with a key that the running program keeps in its database and that changes with every start,
+//! so a code works for one process, once, and for a short time.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 pub const LINK_KEY_STREAM: &str = "console key";
 /// The maximum age of a link.
 pub const LINK_AGE: SignedDuration = SignedDuration::from_mins(10);
-/// The maximum age of a code for the status: it is sent as soon as it is made.
+/// The maximum age of a code for a request: it is sent as soon as it is made.
 const ASKING_AGE: SignedDuration = SignedDuration::from_secs(10);
 /// The tolerance for a clock that is set between making and using a link.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
@@ -26,11 +26,12 @@ const RANDOM_BYTES: usize = 16;
 
 /// The purpose of a code. It is part of what is signed, so a code works for no other purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum Purpose<'a> {
     /// Signs a visitor in, with a session.
     SignIn,
-    /// Reads the status, without a session. Another program may answer in place of ours and get the code.
-    Status,
+    /// Sends one request, without a session: its method, its path and its query. Another program may answer in place of
+    /// ours and get the code.
+    Request(&'a str),
 }
 
 /// The key that signs links, derived from the process's own part and the tokens in the config.
@@ -44,18 +45,18 @@ pub struct SignInLinks {
     used: Mutex<HashMap<String, Timestamp>>,
 }
 
-impl Purpose {
-    fn name(self) -> &'static str {
+impl Purpose<'_> {
+    fn name(self) -> String {
         match self {
-            Purpose::SignIn => "link",
-            Purpose::Status => "status",
+            Purpose::SignIn => "link".to_owned(),
+            Purpose::Request(line) => hex(&Sha256::digest(line)),
         }
     }
 
     fn most_age(self) -> SignedDuration {
         match self {
             Purpose::SignIn => LINK_AGE,
-            Purpose::Status => ASKING_AGE,
+            Purpose::Request(_) => ASKING_AGE,
         }
     }
 }
@@ -75,7 +76,7 @@ impl LinkKey {
     /// Makes a code that authenticates this holder once, for this purpose. Fails if the system has no random bytes.
     pub fn mint(
         &self,
-        purpose: Purpose,
+        purpose: Purpose<'_>,
         holder: &SignedInUser,
         now: Timestamp,
     ) -> Result<String, getrandom::Error> {
@@ -104,7 +105,7 @@ impl SignInLinks {
     }
 
     /// Returns whom a code authenticates for this purpose. A code works once.
-    pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<SignedInUser> {
+    pub fn redeem(&self, purpose: Purpose<'_>, code: &str, now: Timestamp) -> Option<SignedInUser> {
         let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
         // Verify in constant time, and before anything in the claims is trusted.
@@ -211,7 +212,9 @@ mod tests {
             format!("{code}0"),
             LinkKey::new("other", &http).mint(Purpose::SignIn, &viewer, now).unwrap(),
             LinkKey::new("part", &closed).mint(Purpose::SignIn, &viewer, now).unwrap(),
-            LinkKey::new("part", &http).mint(Purpose::Status, &viewer, now).unwrap(),
+            LinkKey::new("part", &http)
+                .mint(Purpose::Request("GET /api/status"), &viewer, now)
+                .unwrap(),
             String::new(),
             "....".to_owned(),
         ] {
@@ -226,15 +229,25 @@ mod tests {
         let key = LinkKey::new("part", &http);
         let links = SignInLinks::new(Some(key.clone()));
         let (now, viewer) = (Timestamp::UNIX_EPOCH, holder(AccessRole::Viewer));
-        let code = key.mint(Purpose::Status, &viewer, now).unwrap();
+        let code = key.mint(Purpose::Request("GET /api/status"), &viewer, now).unwrap();
         assert_eq!(links.redeem(Purpose::SignIn, &code, now), None);
-        assert_eq!(links.redeem(Purpose::SignIn, &code.replace("status", "link"), now), None);
+        assert_eq!(
+            links.redeem(
+                Purpose::SignIn,
+                &code.replacen(&Purpose::Request("GET /api/status").name(), "link", 1),
+                now
+            ),
+            None
+        );
         let late = now + ASKING_AGE + SignedDuration::from_secs(1);
-        assert_eq!(links.redeem(Purpose::Status, &code, late), None);
-        assert_eq!(links.redeem(Purpose::Status, &code, now), Some(viewer.clone()));
-        assert_eq!(links.redeem(Purpose::Status, &code, now), None);
+        assert_eq!(links.redeem(Purpose::Request("GET /api/status"), &code, late), None);
+        assert_eq!(
+            links.redeem(Purpose::Request("GET /api/status"), &code, now),
+            Some(viewer.clone())
+        );
+        assert_eq!(links.redeem(Purpose::Request("GET /api/status"), &code, now), None);
         let link = key.mint(Purpose::SignIn, &viewer, now).unwrap();
-        assert_eq!(links.redeem(Purpose::Status, &link, now), None);
+        assert_eq!(links.redeem(Purpose::Request("GET /api/status"), &link, now), None);
         assert!(is_code(&code) && is_code(&link));
         for token in ["0123456789abcdef", "a.b.c.d.e.f", "", &code[1..code.len() - 1]] {
             assert!(!is_code(token), "{token}");

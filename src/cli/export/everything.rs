@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
+use aizuchi_actions::export_user::MAX_THREADS;
 use aizuchi_import::export_lines::{MessageLine, OtherLine};
 use aizuchi_model::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_model::memory::MessageRef;
@@ -14,15 +15,11 @@ use aizuchi_store::Store as _;
 use aizuchi_store::archive::Archive as _;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::order::{Mute, OrdersInForce};
+use aizuchi_store::pages::{DecisionPages, MessagePages};
 use aizuchi_store::stored_message::StoredMessage;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Serialize;
-
-use crate::cli::export::pages::{DecisionPages, MessagePages};
-
-/// More threads than any channel has.
-pub const MAX_THREADS: usize = i32::MAX as usize;
 
 /// An export that is being written.
 pub struct Export<'a> {
@@ -77,7 +74,7 @@ impl Export<'_> {
     ) -> anyhow::Result<()> {
         let channels: HashMap<&ChannelId, &Channel> =
             channels.iter().map(|channel| (&channel.id, channel)).collect();
-        let mut pages = MessagePages { store: self.store, workspace, revision: 0 };
+        let mut pages = MessagePages { archive: self.store, workspace, revision: 0 };
         let mut written = HashSet::new();
         while let Some(page) = pages.next().await? {
             for stored in &page {
@@ -208,7 +205,7 @@ impl Export<'_> {
 
     async fn write_decisions(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
         let mut written = HashSet::new();
-        let mut pages = DecisionPages { store: self.store, workspace, revision: 0 };
+        let mut pages = DecisionPages { archive: self.store, workspace, revision: 0 };
         while let Some(page) = pages.next().await? {
             for decision in page {
                 if self.is_wanted(workspace, &decision.conversation.channel) {

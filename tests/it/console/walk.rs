@@ -46,12 +46,16 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 5] = [
-    "console::queue::decide", "console::memory::order", "console::orders::order",
-    "sign_in::sign_in", "sign_in::sign_out",
+const ACTIONS: [&str; 6] = [
+    "console::people::forget",
+    "console::queue::decide",
+    "console::memory::order",
+    "console::orders::order",
+    "sign_in::sign_in",
+    "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 18] = [
     "/",
     "/login",
     "/live",
@@ -63,6 +67,8 @@ const OTHERS: [&str; 16] = [
     "/console/orders",
     "/console/figures",
     "/console/memory",
+    "/console/people",
+    "/console/configuration",
     "/console/report",
     "/console/report.css",
     "/console/persona",
@@ -101,6 +107,8 @@ impl<'a> Walk<'a> {
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),
+            format!("/console/people?workspace={workspace}&person={person}"),
+            format!("/console/people/{workspace}/U1"),
             format!("{memory}&person={person}"),
             format!("{memory}&channel={channel}"),
             format!("{timeline}?q={search}"),
@@ -142,6 +150,7 @@ impl<'a> Walk<'a> {
         };
         let mut forms = vec![
             trial(("text", search.clone())),
+            PageForm { path: "/console/configuration".to_owned(), fields: Vec::new() },
             PageForm {
                 path: format!("{timeline}/what-if"),
                 fields: vec![
@@ -215,7 +224,8 @@ impl<'a> Walk<'a> {
                 "workspace" => place.workspace.as_str(),
                 "channel" => place.channel.as_str(),
                 "id" => self.decisions_of(place).next().unwrap_or("1"),
-                "person" | "user" => self.person,
+                "person" => self.person,
+                "user" => "U1",
                 "q" | "query" => self.search,
                 "decisions" => "true",
                 "days" => "30",

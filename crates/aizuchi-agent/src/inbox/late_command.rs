@@ -31,7 +31,7 @@ impl Inbox {
             return Ok(false);
         }
         let workspace = Some(message.conversation.workspace.clone());
-        let query = OrderJournalQuery { workspace, before: None, limit: MAX_ORDERS };
+        let query = OrderJournalQuery { workspace, kind: None, before: None, limit: MAX_ORDERS };
         let orders = self.archive.order_journal(&query).await?;
         Ok(!orders.iter().any(|given| is_given_after(given, message.at)))
     }

@@ -279,7 +279,8 @@ async fn who_decided_is_in_the_journal_until_they_are_forgotten() {
             (garden.consent().await.id, asker::sign(&UserId::new("ren"), harness.clock.now()));
         let step = ConsentStep::Decide(ConsentChoice::AllowOnce, by.as_str().into());
         take(harness, id, step, Some(&by)).await.unwrap();
-        let query = OrderJournalQuery { workspace: Some(workspace()), before: None, limit: 1 };
+        let query =
+            OrderJournalQuery { workspace: Some(workspace()), kind: None, before: None, limit: 1 };
         let given = harness.store.archive.order_journal(&query).await.unwrap().remove(0);
         assert_eq!((given.record.kind, &*given.by), (OrderKind::AllowCall, by.as_str()));
         assert_eq!(given.record.value.as_deref(), Some(PLANT));

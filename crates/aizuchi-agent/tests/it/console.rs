@@ -329,7 +329,7 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
             store.store.order(order.signed(by), at(second)).await
         };
         let journal = async |workspace, before, limit| {
-            let query = OrderJournalQuery { workspace, before, limit };
+            let query = OrderJournalQuery { workspace, kind: None, before, limit };
             store.archive.order_journal(&query).await.unwrap()
         };
         let mute = |second| Order::Mute {
@@ -342,8 +342,13 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         let opt_out = Order::OptOut { workspace: workspace(), user: bob.clone() };
         let retry = |id| Order::RetryDeadLetter { workspace: workspace(), id };
         let drop = Order::DropDeadLetter { workspace: workspace(), id: letter.id };
-        let model =
-            Order::NoteModelChoice { workspace: workspace(), model: "ollama/small-1".into() };
+        let model = Order::Note {
+            workspace: workspace(),
+            record: OrderRecord {
+                value: Some("ollama/small-1".into()),
+                ..OrderRecord::new(OrderKind::ChooseModel)
+            },
+        };
         give(mute(900), "olga", 301).await.unwrap();
         // Executed again, because the process ended before the command's message was stored.
         let command = sign(&bob, at(302));
@@ -428,7 +433,7 @@ async fn a_command_of_the_chat_is_on_record_with_its_user() {
             let (user, at) = (UserId::new(format!("u-{user}")), heard.unwrap().unwrap().message.at);
             expected.extend(kind.map(|kind| (kind, sign(&user, at))));
         }
-        let query = OrderJournalQuery { workspace: None, before: None, limit: 9 };
+        let query = OrderJournalQuery { workspace: None, kind: None, before: None, limit: 9 };
         let mut found = harness.store.archive.order_journal(&query).await.unwrap();
         found.reverse();
         let found: Vec<_> =

@@ -94,7 +94,7 @@ async fn nor_for_whom_an_operator_has_forgotten() {
             role: Role::Member,
         };
         let database_store = harness.store.database_store.clone().unwrap();
-        database_store.forget_user(&alice, harness.clock.now()).await.unwrap();
+        database_store.forget_user(&alice, "", harness.clock.now()).await.unwrap();
         let database = harness.store.database.clone().unwrap();
         assert_eq!(database.count("SELECT count(*) AS n FROM forgettings").await, 0);
         harness.pass(10).await;

@@ -55,7 +55,7 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
     if is_by_operator {
         let (workspace, id, name) = (workspace(), user.clone(), name.as_str().into());
         let user = User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member };
-        database.forget_user(&user, now).await.unwrap();
+        database.forget_user(&user, "", now).await.unwrap();
     } else {
         let order = Order::Forget { workspace: workspace(), user: user.clone(), asked: now };
         store.store.order(order, now).await.unwrap();

@@ -36,7 +36,8 @@ async fn mutes(harness: &Harness) -> usize {
 }
 
 async fn journal_length(harness: &Harness) -> usize {
-    let query = OrderJournalQuery { workspace: Some(workspace()), before: None, limit: 100 };
+    let query =
+        OrderJournalQuery { workspace: Some(workspace()), kind: None, before: None, limit: 100 };
     harness.store.archive.order_journal(&query).await.unwrap().len()
 }
 

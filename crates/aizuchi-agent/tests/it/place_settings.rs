@@ -99,7 +99,7 @@ async fn settings_are_changed_listed_and_taken_back_in_the_chat() {
         admin_says(&harness, there.clone(), "a9", "@Aizuchi set confidence default").await;
         admin_says(&harness, there, "b1", "@Aizuchi reset settings everywhere").await;
         assert_eq!(rules(&harness, "garden"), ChannelRules::default());
-        let query = OrderJournalQuery { workspace: None, before: None, limit: 9 };
+        let query = OrderJournalQuery { workspace: None, kind: None, before: None, limit: 9 };
         let journal = harness.store.archive.order_journal(&query).await.unwrap();
         let values: Vec<_> = journal.iter().map(|given| given.record.value.as_deref()).collect();
         let expected = [

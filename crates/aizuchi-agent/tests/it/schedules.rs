@@ -382,6 +382,7 @@ impl Simulation {
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
+            | Order::ForgetUser { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -403,7 +404,7 @@ impl Simulation {
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
-            | Order::NoteModelChoice { .. }
+            | Order::Note { .. }
             | Order::Signed { .. } => {}
         }
     }

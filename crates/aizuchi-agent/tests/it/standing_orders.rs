@@ -87,7 +87,7 @@ async fn an_order_is_given_listed_changed_and_dropped() {
         let versions = harness.store.archive.standing_orders(&workspace()).await.unwrap();
         let ended: Vec<_> = versions.iter().map(|it| (it.version, it.ended)).collect();
         assert_eq!(ended, [(1, Some(at(20))), (2, Some(at(35)))]);
-        let journal = OrderJournalQuery { workspace: None, before: None, limit: 9 };
+        let journal = OrderJournalQuery { workspace: None, kind: None, before: None, limit: 9 };
         let journal = harness.store.archive.order_journal(&journal).await.unwrap();
         let kinds: Vec<OrderKind> = journal.iter().map(|given| given.record.kind).collect();
         let expected = [

@@ -20,7 +20,8 @@ async fn a_stop_under_a_longer_mute_is_recorded_and_shortens_nothing() {
         let after = harness.store.store.orders(&workspace()).await.unwrap().mutes;
         assert!(before.len() == 1 && before == after, "{after:?}");
 
-        let query = OrderJournalQuery { workspace: Some(workspace()), before: None, limit: 9 };
+        let query =
+            OrderJournalQuery { workspace: Some(workspace()), kind: None, before: None, limit: 9 };
         let journal = harness.store.archive.order_journal(&query).await.unwrap();
         let muted = |until: i64| OrderRecord {
             channel: Some(top_level("garden").channel),

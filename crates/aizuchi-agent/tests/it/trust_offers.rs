@@ -164,7 +164,7 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             assert_eq!(orders.modes, [(garden(), Mode::Companion)]);
             let least = orders.trusted_confidence(&garden()).unwrap();
             assert_eq!(least.share(), 0.9);
-            let query = OrderJournalQuery { workspace: None, before: None, limit: 1 };
+            let query = OrderJournalQuery { workspace: None, kind: None, before: None, limit: 1 };
             let journal = story.harness.store.archive.order_journal(&query).await.unwrap();
             let record = &journal[0].record;
             assert_eq!(

@@ -56,6 +56,18 @@ texts! {
     add_channel: "Adds a channel to the local room." / "ローカルルームにチャンネルを追加する。";
     list_people: "Lists the people of a workspace." / "ワークスペースの人の一覧を取得する。";
     add_person: "Adds a person to the local room." / "ローカルルームに人を追加する。";
+    get_person:
+        "Returns what is known of a person: where they write, and how many memories and memos came from it."
+        / "その人について分かっていること（発言した場所、記憶とメモの数）を取得する。";
+    export_person:
+        "Returns what is known of a person as a text for them, like `aizuchi export --user`."
+        / "その人について分かっていることを、本人に渡せる文書として取得する（`aizuchi export --user` と同じ）。";
+    forget_person:
+        "Begins to forget a person: their messages, and everything that is remembered of them. Nothing can undo it."
+        / "その人の発言と、それに基づく記憶をすべて忘却し始める。元には戻せない。";
+    list_forgettings:
+        "Lists the people who are forgotten, without their names, with the progress and what went."
+        / "忘却の進み具合と、消したものの数を取得する（名前は含まない）。";
     get_room:
         "Returns the initial content of a page: channels with their newest messages and decisions."
         / "ページが最初に表示する内容（チャンネル、最新の発言、判断）をまとめて取得する。";
@@ -156,6 +168,12 @@ texts! {
     look_for_models:
         "Searches for local model servers again. Accepted only from the page on this machine."
         / "ローカルのモデルサーバーを探し直す。このマシンのページからのみ受け付ける。";
+    get_configuration:
+        "Returns what the config file sets, without secrets, and which changes wait for a restart. For admins."
+        / "設定ファイルの内容（認証情報を除く）と、再起動を待つ変更を取得する。管理者のみ。";
+    reload:
+        "Reads the config again, and applies what needs no restart. For admins."
+        / "設定を読み直し、再起動の要らない変更を適用する。管理者のみ。";
     start_demo:
         "Starts the demo, unless it is running, and returns its channel."
         / "デモを開始し、そのチャンネルを返す。再生中ならそのまま続ける。";

@@ -47,6 +47,9 @@ pub fn kind(language: Language, kind: &str) -> &str {
         }
         "forget_moments" => pick(language, "learn the gate anew", "ルールの学習をやり直し"),
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
+        "sign_in" => pick(language, "sign in", "サインイン"),
+        "export" => pick(language, "export what is known of a person", "人の情報を書き出し"),
+        "reload" => pick(language, "reload the config", "設定を再読み込み"),
         "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
         "change_standing_order" => pick(language, "change a standing order", "指示を変更"),
         "allow_call" => pick(language, "allow a call", "ツールの呼び出しを許可"),

@@ -60,6 +60,20 @@ texts! {
     only_admin_regenerates:
         "only an admin regenerates a memory with private entries"
         / "非公開の項目がある記憶を作り直せるのは、管理者だけです";
+    only_admin_forgets:
+        "only an admin has a person forgotten" / "人の情報を忘却できるのは、管理者だけです";
+    only_admin_configures:
+        "only an admin may see the configuration and have it read again"
+        / "設定の閲覧と読み直しができるのは、管理者だけです";
+    unusable_config(why: &str):
+        "the config cannot be used, so the settings stay as they are: {why}"
+        / "設定ファイルに問題があるため、設定は変更されません：{why}";
+    persona_stays:
+        "that is the companion itself, which cannot be forgotten"
+        / "コンパニオン自身の情報は忘却できません";
+    not_confirmed:
+        "the name that you typed is not this person's; nothing is forgotten"
+        / "入力した名前がこの人の名前と一致しないため、忘却しませんでした";
     only_admin_reverts:
         "only an admin goes back to a version with private entries"
         / "非公開の項目がある版に戻せるのは、管理者だけです";

@@ -26,7 +26,7 @@ use serde_json::json;
 
 use crate::archive::Archive;
 use crate::database::connection::{Readers, Row, query};
-use crate::database::forget::user_hash;
+use crate::database::forget::{self, user_hash};
 use crate::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
     order_journal, pending_memories, proposals, rows, sql, standing_orders, trust,
@@ -38,6 +38,7 @@ use crate::figures::{
 use crate::lost_span::LostSpan;
 use crate::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::pending_memories::PendingMemory;
+use crate::people::{PersonTraces, RunningForgetting, WrittenIn};
 use crate::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
@@ -347,6 +348,39 @@ impl Archive for DatabaseStore {
         let users =
             query(sql::messages::SOME_USERS).bind(workspace.as_str()).bind(json!(ids).to_string());
         users.fetch_all(&self.readers).await?.iter().map(rows::user_from_row).collect()
+    }
+
+    async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
+        forget::find_users(&mut self.readers.acquire().await?, id_or_name).await
+    }
+
+    async fn forgettings(&self) -> Result<Vec<RunningForgetting>, StoreError> {
+        forget::running(&mut self.readers.acquire().await?).await
+    }
+
+    async fn person(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+    ) -> Result<PersonTraces, StoreError> {
+        let of_user = |statement| query(statement).bind(workspace.as_str()).bind(user.as_str());
+        let written = of_user(sql::messages::WRITTEN_BY).fetch_all(&self.readers).await?;
+        let memories = of_user(sql::memory::MEMORIES_FROM).fetch_all(&self.readers).await?;
+        let written_in = |row: &Row| {
+            Ok(WrittenIn {
+                channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+                messages: rows::to_unsigned(rows::column(row, "messages")?)?,
+                last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
+                answers: rows::to_unsigned(rows::column(row, "answers")?)?,
+            })
+        };
+        Ok(PersonTraces {
+            written: written.iter().map(written_in).collect::<Result<_, StoreError>>()?,
+            memories: memories
+                .iter()
+                .map(memory_rows::key_from_row)
+                .collect::<Result<_, StoreError>>()?,
+        })
     }
 
     async fn health(&self) -> Result<(), StoreError> {

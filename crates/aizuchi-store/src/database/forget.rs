@@ -25,48 +25,19 @@ use crate::database::forget::position::{ForgetPhase, ForgetPosition};
 use crate::database::sql::forget as sql;
 use crate::database::{Counters, order_journal, rows, sql as flow_sql, standing_orders};
 use crate::order_journal::{OrderKind, OrderRecord};
+use crate::people::{ForgetReport, RunningForgetting};
 use crate::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
 
 /// How many messages are hidden in the transaction of the order.
 const HIDDEN_AT_ONCE: i64 = 50;
 
-/// What was forgotten, in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ForgetReport {
-    pub messages: usize,
-    /// The persona's own messages that answered the user, were made from the user's messages, or quoted them.
-    pub own_messages: usize,
-    pub memos: usize,
-    /// Memories that will be rewritten without the user.
-    pub memories: usize,
-}
-
-/// A request to forget a user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForgetOrder {
-    pub workspace: WorkspaceId,
-    pub user: UserId,
-    /// When it was requested.
-    pub asked: Timestamp,
-    pub by: ForgetOrderer,
-}
-
 /// Who requested that a user is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForgetOrderer {
+pub enum ForgetOrderer<'a> {
     /// The user, who remains a member: the name is kept, and requests are limited to one per hour.
-    User,
-    Operator,
-}
-
-impl ForgetOrderer {
-    /// The orderer's name in the journal of orders. A forgotten user has no name.
-    fn signature(self) -> &'static str {
-        match self {
-            ForgetOrderer::User => FORGOTTEN_USER_ID,
-            ForgetOrderer::Operator => "",
-        }
-    }
+    User { asked: Timestamp },
+    /// Their name in the journal of orders.
+    Operator(&'a str),
 }
 
 /// A user who is being forgotten.
@@ -94,6 +65,28 @@ impl Forgetting {
             position: rows::parse_json(&rows::column::<String>(row, "position")?)?,
         })
     }
+}
+
+/// The users who are being forgotten.
+pub async fn running(connection: &mut Connection) -> Result<Vec<RunningForgetting>, StoreError> {
+    let rows = query(sql::RUNNING_FORGETTINGS).fetch_all(connection).await?;
+    let read = |row: &Row| {
+        let Forgetting { workspace, user, position, .. } = Forgetting::from_row(row)?;
+        let begun = rows::to_timestamp(rows::column(row, "begun_ms")?)?;
+        let (done, phases) = position.phase.progress();
+        Ok(RunningForgetting { workspace, user, begun, done, phases, report: report(row)? })
+    };
+    rows.iter().map(read).collect()
+}
+
+fn report(row: &Row) -> Result<ForgetReport, StoreError> {
+    let count = |column: &str| rows::column::<i64>(row, column).map(|count| count as usize);
+    Ok(ForgetReport {
+        messages: count("messages")?,
+        own_messages: count("own_messages")?,
+        memos: count("memos")?,
+        memories: count("memories")?,
+    })
 }
 
 /// All users with this id or name.
@@ -134,20 +127,25 @@ pub async fn forgotten_at(
 pub async fn begin(
     connection: &mut Connection,
     counters: &mut Counters,
-    order: &ForgetOrder,
+    (of_workspace, forgotten): (&WorkspaceId, &UserId),
+    by: ForgetOrderer<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (workspace, user) = (order.workspace.as_str(), order.user.as_str());
-    let is_again = order.by == ForgetOrderer::User
-        && was_forgotten_since(connection, order, now - FORGETTING_INTERVAL).await?;
-    if is_again {
+    let (workspace, user) = (of_workspace.as_str(), forgotten.as_str());
+    // A forgotten user has no name.
+    let (asked, keeps_name, signature) = match by {
+        ForgetOrderer::User { asked } => (asked, true, FORGOTTEN_USER_ID),
+        ForgetOrderer::Operator(name) => (now, false, name),
+    };
+    let since = now - FORGETTING_INTERVAL;
+    if keeps_name && was_forgotten_since(connection, (workspace, user), since).await? {
         return Ok(());
     }
-    claim_carriers(connection, &order.workspace, &order.user).await?;
+    claim_carriers(connection, of_workspace, forgotten).await?;
     // What is heard from now on is not forgotten, since the user may remain a member.
     let until = counters.revision as i64;
     counters.revision += 1;
-    let old = query(sql::DROP_OLD_FORGETTINGS).bind((now - FORGETTING_INTERVAL).as_millisecond());
+    let old = query(sql::DROP_OLD_FORGETTINGS).bind(since.as_millisecond());
     old.execute(&mut *connection).await?;
     let salt = user_hash::salt(connection).await?;
     let hash = user_hash::hash_user(&salt, workspace, user);
@@ -157,10 +155,10 @@ pub async fn begin(
     let put = query(sql::PUT_FORGETTING)
         .bind(workspace)
         .bind(user)
-        .bind(order.asked.as_millisecond())
+        .bind(asked.as_millisecond())
         .bind(now.as_millisecond())
         .bind(until)
-        .bind(i64::from(order.by == ForgetOrderer::User))
+        .bind(i64::from(keeps_name))
         .bind(json!(position).to_string());
     put.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO_USER).bind(workspace).bind(user);
@@ -179,13 +177,13 @@ pub async fn begin(
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }
-    standing_orders::withdraw_all_of(connection, &order.workspace, &order.user, now).await?;
+    standing_orders::withdraw_all_of(connection, of_workspace, forgotten, now).await?;
     let record = OrderRecord::new(OrderKind::Forget);
-    order_journal::put(connection, &order.workspace, &record, order.by.signature(), now).await?;
+    order_journal::put(connection, of_workspace, &record, signature, now).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);
     let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
     let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
-    write::hide_messages(connection, counters, &order.workspace, &newest, now).await
+    write::hide_messages(connection, counters, of_workspace, &newest, now).await
 }
 
 /// Makes the messages that carry a user's words the user's own, so that they are withheld or forgotten with the others.
@@ -201,11 +199,11 @@ pub async fn claim_carriers(
 
 async fn was_forgotten_since(
     connection: &mut Connection,
-    order: &ForgetOrder,
+    (workspace, user): (&str, &str),
     since: Timestamp,
 ) -> Result<bool, StoreError> {
-    let begun = query(sql::FORGETTING_BEGUN_AT).bind(order.workspace.as_str());
-    let begun = begun.bind(order.user.as_str()).fetch_optional(connection).await?;
+    let begun = query(sql::FORGETTING_BEGUN_AT).bind(workspace);
+    let begun = begun.bind(user).fetch_optional(connection).await?;
     let begun = begun.map(|row| rows::column::<i64>(&row, "begun_ms")).transpose()?;
     Ok(begun.is_some_and(|begun| begun > since.as_millisecond()))
 }

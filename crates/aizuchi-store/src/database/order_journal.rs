@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use crate::StoreError;
 use crate::database::connection::{Connection, Readers, Row, query};
 use crate::database::{rows, sql};
-use crate::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
+use crate::order_journal::{
+    GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderKind, OrderRecord,
+};
 
 /// Records an order. Drops orders past their retention.
 pub async fn put(
@@ -58,12 +60,13 @@ async fn has_command(
 /// The newest orders before a given one, newest first.
 pub async fn read(
     readers: &Readers,
-    OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,
+    OrderJournalQuery { workspace, kind, before, limit }: &OrderJournalQuery,
 ) -> Result<Vec<GivenOrder>, StoreError> {
     let orders = query(sql::orders::GIVEN_ORDERS)
         .bind(before.unwrap_or(i64::MAX))
         .bind(workspace.as_ref().map(WorkspaceId::as_str))
-        .bind(*limit as i64);
+        .bind(*limit as i64)
+        .bind(kind.map(OrderKind::name));
     orders.fetch_all(readers).await?.iter().map(order_from_row).collect()
 }
 

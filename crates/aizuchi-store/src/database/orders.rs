@@ -6,7 +6,7 @@ use aizuchi_model::rules::Mode;
 use jiff::Timestamp;
 
 use crate::database::connection::{Connection, Readers, query};
-use crate::database::forget::{self, ForgetOrder, ForgetOrderer};
+use crate::database::forget::{self, ForgetOrderer};
 use crate::database::memory::NewVersion;
 use crate::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
@@ -130,13 +130,12 @@ async fn carry_out(
             return consents::take_step(connection, counters, place, step, now).await;
         }
         Order::Forget { workspace, user, asked } => {
-            let order = ForgetOrder {
-                workspace: workspace.clone(),
-                user: user.clone(),
-                asked: *asked,
-                by: ForgetOrderer::User,
-            };
-            return forget::begin(connection, counters, &order, now).await;
+            let (place, by) = ((workspace, user), ForgetOrderer::User { asked: *asked });
+            return forget::begin(connection, counters, place, by, now).await;
+        }
+        Order::ForgetUser { workspace, user, by } => {
+            let (place, by) = ((workspace, user), ForgetOrderer::Operator(by));
+            return forget::begin(connection, counters, place, by, now).await;
         }
         Order::Mute { channel, until, by, .. } => Some(
             put(sql::orders::MUTE)
@@ -159,7 +158,7 @@ async fn carry_out(
         | Order::Redact { .. }
         | Order::Reset { .. }
         | Order::NoteStop { .. }
-        | Order::NoteModelChoice { .. } => None,
+        | Order::Note { .. } => None,
         // Unwrapped by the caller.
         Order::Signed { .. } => return Ok(()),
     };

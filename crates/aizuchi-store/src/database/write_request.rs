@@ -10,7 +10,6 @@ use aizuchi_model::flow::{Claim, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::database::forget::ForgetOrder;
 use crate::database::forget::write::ForgetWrite;
 use crate::database::hear::IncomingMessage;
 use crate::database::recall::index::MergeStep;
@@ -71,12 +70,6 @@ pub enum WriteRequest {
         reply: WriteReply<()>,
     },
     DropJournals {
-        now: Timestamp,
-        reply: WriteReply<()>,
-    },
-    /// An operator's order; a user's own is [`Order::Forget`].
-    BeginForgetting {
-        order: Box<ForgetOrder>,
         now: Timestamp,
         reply: WriteReply<()>,
     },
@@ -181,7 +174,6 @@ impl WriteRequest {
                 reply.send(committed);
             }
             WriteRequest::CompleteMemoryJob { reply, .. }
-            | WriteRequest::BeginForgetting { reply, .. }
             | WriteRequest::Forget { reply, .. }
             | WriteRequest::Rewrite { reply }
             | WriteRequest::DropExchanges { reply, .. }
@@ -223,9 +215,7 @@ impl WriteRequest {
             WriteRequest::Expire { .. } => {
                 WriteEffects { changes_indexed_messages: true, may_erase: true, ..nothing }
             }
-            WriteRequest::BeginForgetting { .. } | WriteRequest::Redact { .. } => {
-                WriteEffects { may_erase: true, ..nothing }
-            }
+            WriteRequest::Redact { .. } => WriteEffects { may_erase: true, ..nothing },
             // Prompts, journals and files are not cached.
             WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => {
                 WriteEffects { leaves_text_in_log: true, ..nothing }

@@ -515,10 +515,6 @@ async fn apply_one(
             web_calls::drop_old(connection, *now).await?;
             reply.set(());
         }
-        WriteRequest::BeginForgetting { order, now, reply } => {
-            forget::begin(connection, counters, order, *now).await?;
-            reply.set(());
-        }
         WriteRequest::Forget { write, now, reply } => {
             forget::write::apply(connection, counters, write, *now).await?;
             reply.set(());

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::StoreError;
 use crate::database::connection::{Connection, query};
-use crate::database::forget::{self, ForgetOrder, ForgetOrderer, user_hash};
+use crate::database::forget::{self, ForgetOrderer, user_hash};
 use crate::database::location::DatabaseLocation;
 use crate::database::{Counters, orders, rows, schema, sql};
 use crate::order::Order;
@@ -273,16 +273,11 @@ impl TransferTarget {
             if Some(forgotten) <= in_backup.forgotten_at(&workspace, &user) {
                 continue;
             }
-            let order = ForgetOrder {
-                workspace,
-                user: UserId::new(user),
-                asked: now,
-                by: ForgetOrderer::Operator,
-            };
-            forget::begin(&mut self.connection, &mut counters, &order, now).await?;
+            let (user, by) = (UserId::new(user), ForgetOrderer::Operator(""));
+            let place = (&workspace, &user);
+            forget::begin(&mut self.connection, &mut counters, place, by, now).await?;
             // What they have written after that is heard again.
-            let ForgetOrder { workspace, user, .. } = &order;
-            user_hash::put_time(&mut self.connection, workspace, user, forgotten).await?;
+            user_hash::put_time(&mut self.connection, &workspace, &user, forgotten).await?;
             count += 1;
         }
         counters.write(&mut self.connection).await?;

@@ -47,6 +47,7 @@ impl VolatileState {
             | Order::Reset { .. }
             | Order::NoteStop { .. } => {}
             Order::Forget { .. }
+            | Order::ForgetUser { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -66,7 +67,7 @@ impl VolatileState {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
-            | Order::NoteModelChoice { .. }
+            | Order::Note { .. }
             | Order::Signed { .. } => return Err(StoreError::unkept()),
         }
         if let Some(change) = setting {
@@ -110,10 +111,11 @@ impl VolatileState {
     /// The newest orders before a given one, newest first.
     pub(super) fn order_journal(
         &self,
-        OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,
+        OrderJournalQuery { workspace, kind, before, limit }: &OrderJournalQuery,
     ) -> Vec<GivenOrder> {
         let is_wanted = |given: &&GivenOrder| {
             workspace.as_ref().is_none_or(|wanted| *wanted == given.workspace)
+                && kind.is_none_or(|kind| given.record.kind == kind)
                 && before.is_none_or(|before| given.number < before)
         };
         self.given_orders.iter().rev().filter(is_wanted).take(*limit).cloned().collect()

@@ -23,6 +23,7 @@ pub struct Layout<'a> {
     /// The name of the reader.
     pub reader: String,
     pub may_order: bool,
+    pub may_administer: bool,
     pub has_room: bool,
     /// Which link in the head leads to this page.
     pub section: Section,
@@ -42,6 +43,8 @@ pub enum Section {
     Orders,
     Figures,
     Memory,
+    People,
+    Configuration,
     Trial,
     Persona,
     Report,
@@ -63,6 +66,7 @@ impl<'a> Layout<'a> {
             has_session: visitor.session.is_some(),
             reader,
             may_order: visitor.access.may_order(),
+            may_administer: visitor.access.may_administer(),
             has_room: allows(&visitor.access, &Method::GET, "/"),
             section,
             zone: calendar.zone_name(web.clock.now()),
@@ -80,6 +84,8 @@ impl<'a> Layout<'a> {
                 | (Section::Orders, "orders")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
+                | (Section::People, "people")
+                | (Section::Configuration, "configuration")
                 | (Section::Persona, "persona")
                 | (Section::Report, "report")
                 | (Section::Api, "api")
@@ -96,7 +102,9 @@ impl<'a> Layout<'a> {
             | Section::Queue
             | Section::Orders
             | Section::Figures
-            | Section::Memory => false,
+            | Section::Memory
+            | Section::People
+            | Section::Configuration => false,
         }
     }
 }

@@ -11,9 +11,10 @@ use crate::database::forget::page::ErasurePage;
 use crate::database::forget::position::ForgetPhase;
 use crate::database::forget::references::References;
 use crate::database::forget::write::{Erasure, ForgetWrite};
-use crate::database::forget::{ForgetReport, Forgetting, lineage_pages, text_pages, trace_pages};
+use crate::database::forget::{Forgetting, lineage_pages, report, text_pages, trace_pages};
 use crate::database::sql::forget as sql;
 use crate::database::{DatabaseStore, rows};
+use crate::people::ForgetReport;
 
 /// How many characters of a user's texts are indexed at once: each takes eight bytes of memory.
 const CHARACTERS_AT_ONCE: usize = 1_000_000;
@@ -214,20 +215,13 @@ async fn read_forgotten(
     store: &DatabaseStore,
     write: &ForgetWrite,
 ) -> Result<ForgottenUser, StoreError> {
-    let report = query(sql::FORGETTING_REPORT);
-    let report = report.bind(write.workspace.as_str()).bind(write.user.as_str());
-    let row = report.fetch_one(&store.readers).await?;
-    let count = |column: &str| rows::column::<i64>(&row, column).map(|count| count as usize);
-    let report = ForgetReport {
-        messages: count("messages")?,
-        own_messages: count("own_messages")?,
-        memos: count("memos")?,
-        memories: count("memories")?,
-    };
+    let counted = query(sql::FORGETTING_REPORT);
+    let counted = counted.bind(write.workspace.as_str()).bind(write.user.as_str());
+    let row = counted.fetch_one(&store.readers).await?;
     Ok(ForgottenUser {
         workspace: write.workspace.clone(),
         user: write.user.clone(),
         keeps_name: rows::column(&row, "keeps_name")?,
-        report,
+        report: report(&row)?,
     })
 }

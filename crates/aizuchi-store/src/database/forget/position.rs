@@ -80,6 +80,12 @@ impl ForgetPhase {
         }
     }
 
+    /// How many phases are done before this one, and how many there are.
+    pub fn progress(self) -> (usize, usize) {
+        let done = Self::ALL.into_iter().take_while(|phase| *phase != self).count();
+        (done, Self::ALL.len())
+    }
+
     /// The next phase, unless this is the last one.
     pub fn next(self) -> Option<Self> {
         Self::ALL.into_iter().skip_while(|phase| *phase != self).nth(1)

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::database::connection::{Connection, query};
-use crate::database::forget::Forgetting;
 use crate::database::forget::position::ForgetPosition;
+use crate::database::forget::{Forgetting, report};
 use crate::database::sql::web_calls::ERASE_USER_OF_WEB_CALLS;
 use crate::database::sql::{consents as consents_sql, forget as sql};
 use crate::database::{Counters, memory, memos, rows};
@@ -136,6 +136,12 @@ pub async fn apply(
     let moved = moved.execute(&mut *connection).await?;
     // If nothing moved, a newer order has restarted the forgetting.
     if write.next.is_none() && moved > 0 {
+        let counted = query(sql::FORGETTING_REPORT).bind(workspace).bind(user);
+        let row = counted.fetch_one(&mut *connection).await?;
+        let note = query(sql::NOTE_FORGOTTEN).bind(workspace);
+        let note = note.bind(rows::column::<i64>(&row, "begun_ms")?);
+        let note = note.bind(json!(report(&row)?).to_string());
+        note.execute(&mut *connection).await?;
         for statement in [sql::DROP_FORGOTTEN_MEMORIES, sql::DROP_FORGETTING] {
             query(statement).bind(workspace).bind(user).execute(&mut *connection).await?;
         }

@@ -9,6 +9,14 @@ macro_rules! listed_messages {
     };
 }
 
+/// How many memories that told of the user of a forgetting are still current: they are written again.
+macro_rules! memories_of_forgetting {
+    () => {
+        "(SELECT count(*) FROM forgotten_memories AS f CROSS JOIN memories AS m ON m.id = f.memory
+         WHERE f.workspace = g.workspace AND f.user_id = g.user_id AND m.is_current = 1)"
+    };
+}
+
 statements! {
     /// All users with this id or name.
     FIND_USERS = "
@@ -42,11 +50,16 @@ statements! {
         UPDATE forgettings SET position = ?3, messages = messages + ?4, own_messages = own_messages + ?5,
             memos = memos + ?6
         WHERE workspace = ?1 AND user_id = ?2 AND until = ?7";
-    FORGETTING_REPORT = "
-        SELECT keeps_name, messages, own_messages, memos,
-            (SELECT count(*) FROM forgotten_memories AS f CROSS JOIN memories AS m ON m.id = f.memory
-             WHERE f.workspace = ?1 AND f.user_id = ?2 AND m.is_current = 1) AS memories
-        FROM forgettings WHERE workspace = ?1 AND user_id = ?2";
+    FORGETTING_REPORT = concat!("
+        SELECT keeps_name, begun_ms, messages, own_messages, memos, ", memories_of_forgetting!(), " AS memories
+        FROM forgettings AS g WHERE g.workspace = ?1 AND g.user_id = ?2");
+    RUNNING_FORGETTINGS = concat!("
+        SELECT workspace, user_id, until, position, begun_ms, messages, own_messages, memos,
+            ", memories_of_forgetting!(), " AS memories
+        FROM forgettings AS g WHERE position <> '' ORDER BY begun_ms, workspace, user_id");
+    /// The journal keeps what was forgotten, in numbers.
+    NOTE_FORGOTTEN = "
+        UPDATE given_orders SET value = ?3 WHERE workspace = ?1 AND kind = 'forget' AND at_ms = ?2";
     /// If the name is erased, so is this row.
     DROP_FORGETTING = "DELETE FROM forgettings WHERE workspace = ?1 AND user_id = ?2 AND keeps_name = 0";
     DROP_FORGOTTEN_MEMORIES = "DELETE FROM forgotten_memories WHERE workspace = ?1 AND user_id = ?2";

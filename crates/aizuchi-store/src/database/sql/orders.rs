@@ -167,6 +167,7 @@ statements! {
         SELECT id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision
         FROM given_orders
         WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
+            AND (CAST(?4 AS TEXT) IS NULL OR kind = CAST(?4 AS TEXT))
         ORDER BY id DESC
         LIMIT +?3";
     /// Excludes orders that were given in private for a channel that is public now.

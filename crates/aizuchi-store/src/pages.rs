@@ -2,50 +2,51 @@
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::Decision;
-use aizuchi_store::StoreError;
-use aizuchi_store::archive::Archive as _;
-use aizuchi_store::database::DatabaseStore;
-use aizuchi_store::stored_message::StoredMessage;
+use futures_util::future::BoxFuture;
+
+use crate::StoreError;
+use crate::archive::Archive;
+use crate::stored_message::StoredMessage;
 
 /// The number of items per page.
 const PAGE: usize = 1000;
 
 /// The messages of a workspace, in the order in which they were stored or changed.
 pub struct MessagePages<'a> {
-    pub store: &'a DatabaseStore,
+    pub archive: &'a dyn Archive,
     pub workspace: &'a WorkspaceId,
     pub revision: u64,
 }
 
 impl MessagePages<'_> {
-    pub async fn next(&mut self) -> anyhow::Result<Option<Vec<StoredMessage>>> {
-        let (store, workspace) = (self.store, self.workspace);
-        let read = async |since, limit| store.messages_since(workspace, since, limit).await;
+    pub async fn next(&mut self) -> Result<Option<Vec<StoredMessage>>, StoreError> {
+        let (archive, workspace) = (self.archive, self.workspace);
+        let read = |since, limit| archive.messages_since(workspace, since, limit);
         next_page(&mut self.revision, read, |message| message.revision).await
     }
 }
 
 /// The decisions of a workspace, in the order in which they were made or changed.
 pub struct DecisionPages<'a> {
-    pub store: &'a DatabaseStore,
+    pub archive: &'a dyn Archive,
     pub workspace: &'a WorkspaceId,
     pub revision: u64,
 }
 
 impl DecisionPages<'_> {
-    pub async fn next(&mut self) -> anyhow::Result<Option<Vec<Decision>>> {
-        let (store, workspace) = (self.store, self.workspace);
-        let read = async |since, limit| store.decisions_since(workspace, since, limit).await;
+    pub async fn next(&mut self) -> Result<Option<Vec<Decision>>, StoreError> {
+        let (archive, workspace) = (self.archive, self.workspace);
+        let read = |since, limit| archive.decisions_since(workspace, since, limit);
         next_page(&mut self.revision, read, |decision| decision.revision).await
     }
 }
 
 /// Reads the page after a revision, and moves the revision to its end.
-async fn next_page<T>(
+async fn next_page<'a, T>(
     revision: &mut u64,
-    read: impl AsyncFn(u64, usize) -> Result<Vec<T>, StoreError>,
+    read: impl Fn(u64, usize) -> BoxFuture<'a, Result<Vec<T>, StoreError>>,
     revision_of: impl Fn(&T) -> u64,
-) -> anyhow::Result<Option<Vec<T>>> {
+) -> Result<Option<Vec<T>>, StoreError> {
     let mut limit = PAGE;
     loop {
         let page = read(*revision, limit).await?;

@@ -1,4 +1,4 @@
-//! Asks the running program for what only it knows about its workspaces, at the address that it has left in the
+//! Asks the running program for what only it knows, or to do what only it may do, at the address that it has left in the
 //! database, on loopback only. No token is sent there, because another program may be answering.
 
 use std::net::SocketAddr;
@@ -10,22 +10,28 @@ use aizuchi_config::http::HttpConfig;
 use aizuchi_llm::provider::loopback_client;
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::clock::Clock;
 use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_web::REFUSAL_HEADER;
 use aizuchi_web::sign_in_link::{LinkKey, Purpose};
 use aizuchi_web::status::ConnectionStatus;
-use anyhow::Context as _;
-use jiff::Timestamp;
+use anyhow::{Context as _, anyhow, bail};
+use reqwest::{Method, Response};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::app::last_program::LastProgram;
 
-/// A healthy process answers at once.
+/// A healthy process tells its status at once.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// To reload, it asks the platforms to accept new secrets.
+const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum size of the answer, far more than it takes for thousands of channels.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// The name under which the request is recorded.
-const NAME: &str = "aizuchi-status";
+const NAME: &str = "command-line";
 
 /// The answer of the running program.
 #[derive(Debug, Deserialize)]
@@ -113,33 +119,114 @@ impl RunningProgram {
     }
 }
 
-/// Asks the program that runs on this database. Fails only if the database cannot be read.
-pub async fn ask(
-    config: &Config,
-    store: &DatabaseStore,
-    now: Timestamp,
-) -> anyhow::Result<Result<RunningProgram, UnknownConnections>> {
-    let left = LastProgram::read(store).await?;
-    let Some(address) = left.page else {
-        return Ok(Err(UnknownReason::NeverStarted.at("")));
-    };
-    if !is_on_loopback(&address) {
-        return Ok(Err(UnknownReason::NotOnLoopback.at(&address)));
+/// Sends requests of the command line to the running program.
+pub struct ProgramClient<'a> {
+    address: String,
+    http: &'a HttpConfig,
+    secret: String,
+}
+
+impl<'a> ProgramClient<'a> {
+    /// Finds the program that runs on this database, and asks for its status. Fails only if the database cannot be read.
+    pub async fn find(
+        config: &'a Config,
+        store: &DatabaseStore,
+    ) -> anyhow::Result<Result<(Self, RunningProgram), UnknownConnections>> {
+        let left = LastProgram::read(store).await?;
+        let Some(address) = left.page else {
+            return Ok(Err(UnknownReason::NeverStarted.at("")));
+        };
+        if !is_on_loopback(&address) {
+            return Ok(Err(UnknownReason::NotOnLoopback.at(&address)));
+        }
+        if !config.http.has_sign_in_links() {
+            return Ok(Err(UnknownReason::OnlyProxy.at(&address)));
+        }
+        let secret = left.link_key.unwrap_or_default();
+        let client = Self { address, http: &config.http, secret };
+        let response =
+            client.send(Method::GET, "/api/status", AccessRole::Viewer, None, TIMEOUT).await?;
+        let running = match response {
+            Ok(response) => read(response).await,
+            Err(reason) => Err(reason),
+        };
+        let running: RunningProgram = match running {
+            Ok(running) => running,
+            Err(reason) => return Ok(Err(reason.at(&client.address))),
+        };
+        // A copy of a database has the same id, but lacks the later revisions of the one in use.
+        let stored = store.counters().await?;
+        let is_same =
+            *running.installation == *stored.installation && running.revision <= stored.revision;
+        Ok(match is_same {
+            true => Ok((client, running)),
+            false => Err(UnknownReason::OtherInstallation.at(&client.address)),
+        })
     }
-    if !config.http.has_sign_in_links() {
-        return Ok(Err(UnknownReason::OnlyProxy.at(&address)));
+
+    /// Finds the program that runs with this config. Fails with why it cannot be asked.
+    pub async fn of_running(config: &'a Config) -> anyhow::Result<Self> {
+        let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
+        match Self::find(config, &store).await? {
+            Ok((client, _)) => Ok(client),
+            Err(unknown) => bail!("{}", unknown.told),
+        }
     }
-    let secret = left.link_key.unwrap_or_default();
-    let code = code(&config.http, &secret, now)?;
-    let running = match request(&address, code.as_deref()).await? {
-        Ok(running) => running,
-        Err(reason) => return Ok(Err(reason.at(&address))),
-    };
-    // A copy of a database has the same id, but lacks the later revisions of the one in use.
-    let stored = store.counters().await?;
-    let is_same =
-        *running.installation == *stored.installation && running.revision <= stored.revision;
-    Ok(if is_same { Ok(running) } else { Err(UnknownReason::OtherInstallation.at(&address)) })
+
+    /// Has the program do something, in the name of this machine's command line. Fails with the program's refusal.
+    pub async fn request<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        target: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<T> {
+        let response = self.send(method, target, AccessRole::Admin, body, WORK_TIMEOUT).await?;
+        let response = response.map_err(|reason| anyhow!("{}", reason.at(&self.address).told))?;
+        let is_refused = response.headers().contains_key(REFUSAL_HEADER);
+        let body = read_body(response).await.context("the program's answer is incomplete")?;
+        if is_refused {
+            let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
+            bail!("{}", refusal["error"].as_str().unwrap_or("the program refuses"));
+        }
+        // An answer without content is null.
+        let body = if body.is_empty() { b"null" } else { &*body };
+        serde_json::from_slice(body).context("the program's answer is of another version")
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        target: &str,
+        role: AccessRole,
+        body: Option<Value>,
+        timeout: Duration,
+    ) -> anyhow::Result<Result<Response, UnknownReason>> {
+        let url = format!("{}{target}", self.address);
+        let mut request = loopback_client()?.request(method.clone(), url).timeout(timeout);
+        if let Some(code) = self.code(&format!("{method} {target}"), role)? {
+            request = request.bearer_auth(code);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        Ok(request.send().await.map_err(|error| match error {
+            error if error.is_timeout() => UnknownReason::NoAnswer,
+            error if error.is_connect() => UnknownReason::NotRunning,
+            _ => UnknownReason::OtherServer,
+        }))
+    }
+
+    /// A single-use code for a request, if the pages require signing in. Another program that receives it can only use
+    /// it for the same request, for a few seconds.
+    fn code(&self, request: &str, role: AccessRole) -> anyhow::Result<Option<String>> {
+        if !self.http.is_closed() {
+            return Ok(None);
+        }
+        let holder = SignedInUser { name: NAME.into(), role };
+        let key = LinkKey::new(&self.secret, self.http);
+        let code = key.mint(Purpose::Request(request), &holder, Clock::system().now());
+        code.map(Some).context("cannot make the code with which the running program is asked")
+    }
 }
 
 fn is_on_loopback(address: &str) -> bool {
@@ -147,35 +234,7 @@ fn is_on_loopback(address: &str) -> bool {
     socket.is_some_and(|socket| socket.ip().is_loopback())
 }
 
-/// A single-use code that reads the status, if the pages require signing in. Another program that receives it can only
-/// use it to read the status, for a few seconds.
-fn code(http: &HttpConfig, secret: &str, now: Timestamp) -> anyhow::Result<Option<String>> {
-    if !http.is_closed() {
-        return Ok(None);
-    }
-    let holder = SignedInUser { name: NAME.into(), role: AccessRole::Viewer };
-    let code = LinkKey::new(secret, http).mint(Purpose::Status, &holder, now);
-    code.map(Some).context("cannot make the code with which the running program is asked")
-}
-
-async fn request(
-    address: &str,
-    code: Option<&str>,
-) -> anyhow::Result<Result<RunningProgram, UnknownReason>> {
-    let request = loopback_client()?.get(format!("{address}/api/status")).timeout(TIMEOUT);
-    let request = match code {
-        Some(code) => request.bearer_auth(code),
-        None => request,
-    };
-    Ok(match request.send().await {
-        Ok(response) => read(response).await,
-        Err(error) if error.is_timeout() => Err(UnknownReason::NoAnswer),
-        Err(error) if error.is_connect() => Err(UnknownReason::NotRunning),
-        Err(_) => Err(UnknownReason::OtherServer),
-    })
-}
-
-async fn read(response: reqwest::Response) -> Result<RunningProgram, UnknownReason> {
+async fn read(response: Response) -> Result<RunningProgram, UnknownReason> {
     let refusal = response.headers().get(REFUSAL_HEADER).and_then(|id| id.to_str().ok());
     if let Some(reason) = why_not(response.status().as_u16(), refusal) {
         return Err(reason);
@@ -197,7 +256,7 @@ fn why_not(status: u16, refusal: Option<&str>) -> Option<UnknownReason> {
 }
 
 /// Reads the body. `None` if it is incomplete or too long.
-async fn read_body(mut response: reqwest::Response) -> Option<Vec<u8>> {
+async fn read_body(mut response: Response) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {
         if body.len() + chunk.len() > MOST_BYTES {

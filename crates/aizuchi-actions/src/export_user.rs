@@ -1,46 +1,47 @@
 //! Writes what is known about one person, for that person to read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aizuchi_llm::prompt::attachment_text::with_files;
-use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, User, UserId, strip_control_characters};
 use aizuchi_model::decision::Decision;
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::memory::{Memory, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::standing_order::StandingOrder;
-use aizuchi_store::Store as _;
-use aizuchi_store::archive::Archive as _;
-use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::archive::Archive;
+use aizuchi_store::pages::{DecisionPages, MessagePages};
 use aizuchi_store::stored_message::StoredMessage;
+use aizuchi_store::{Store, StoreError};
 
-use crate::cli::export::everything::MAX_THREADS;
-use crate::cli::export::pages::{DecisionPages, MessagePages};
-use crate::cli::strip_control_characters;
+/// More threads than any channel has.
+pub const MAX_THREADS: usize = i32::MAX as usize;
 
-/// Writes a text about one person, for that person to read.
-pub async fn write_user(
-    output: &mut dyn Write,
-    store: &DatabaseStore,
-    workspace: &WorkspaceId,
-    user: &UserId,
-    name: &str,
-) -> anyhow::Result<()> {
+/// Returns a text about one person, for that person to read.
+pub async fn describe_user(
+    store: &dyn Store,
+    archive: &dyn Archive,
+    user: &User,
+) -> Result<String, StoreError> {
+    let (workspace, name) = (&user.workspace, &user.name);
+    // Writing to a string never fails.
+    let (user, mut text) = (&user.id, String::new());
+    let output = &mut text;
     let shown = |text: &str| strip_control_characters(text);
-    writeln!(
+    let _ = writeln!(
         output,
         "# {} ({}) in {}",
         shown(name),
         shown(user.as_str()),
         shown(workspace.as_str())
-    )?;
+    );
     let orders = store.orders(workspace).await?;
     if orders.opted_out.contains(user) {
-        writeln!(output, "\nOpted out: what they say is in no prompt and no memory.")?;
+        let _ = writeln!(output, "\nOpted out: what they say is in no prompt and no memory.");
     }
-    let names: BTreeMap<ChannelId, String> = store
+    let names: BTreeMap<ChannelId, String> = archive
         .channels(workspace)
         .await?
         .into_iter()
@@ -52,8 +53,8 @@ pub async fn write_user(
     let mut theirs = BTreeSet::new();
     let mut reactions = Vec::new();
     let mut has_messages = false;
-    writeln!(output, "\n## Messages\n")?;
-    let mut pages = MessagePages { store, workspace, revision: 0 };
+    let _ = writeln!(output, "\n## Messages\n");
+    let mut pages = MessagePages { archive, workspace, revision: 0 };
     while let Some(page) = pages.next().await? {
         for stored in page {
             let message = &stored.message;
@@ -76,21 +77,21 @@ pub async fn write_user(
             let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
             let message = with_files(message, Language::En);
             let text = indented(&message.text);
-            writeln!(output, "- {at} #{}: {text}", channel_name(channel))?;
+            let _ = writeln!(output, "- {at} #{}: {text}", channel_name(channel));
         }
     }
     if !has_messages {
-        writeln!(output, "None.")?;
+        let _ = writeln!(output, "None.");
     }
-    writeln!(output, "\n## Memories of what they said\n")?;
+    let _ = writeln!(output, "\n## Memories of what they said\n");
     let mut memories = store.memories(workspace).await?;
     for channel in names.keys() {
-        memories.extend(store.thread_memories(workspace, channel, MAX_THREADS).await?);
+        memories.extend(archive.thread_memories(workspace, channel, MAX_THREADS).await?);
     }
     let entries: Vec<String> =
         memories.iter().flat_map(|memory| entries_from(memory, &theirs)).collect();
     for entry in &entries {
-        writeln!(output, "- {}", indented(entry))?;
+        let _ = writeln!(output, "- {}", indented(entry));
     }
     let mut memos = BTreeMap::new();
     for channel in names.keys() {
@@ -98,29 +99,31 @@ pub async fn write_user(
     }
     let memos: Vec<_> = memos.values().filter(|memo| memo.said_by.as_ref() == Some(user)).collect();
     for memo in &memos {
-        writeln!(output, "- Memo “{}”: {}", indented(&memo.name), indented(&memo.content))?;
+        let _ = writeln!(output, "- Memo “{}”: {}", indented(&memo.name), indented(&memo.content));
     }
     if entries.is_empty() && memos.is_empty() {
-        writeln!(output, "Nothing.")?;
+        let _ = writeln!(output, "Nothing.");
     }
-    let orders = store.standing_orders(workspace).await?;
+    let orders = archive.standing_orders(workspace).await?;
     let is_theirs = |order: &&StandingOrder| signer(&order.by) == Some(user.as_str());
     let mut orders = orders.iter().filter(is_theirs).peekable();
     if orders.peek().is_some() {
-        writeln!(output, "\n## Standing orders that they gave\n")?;
+        let _ = writeln!(output, "\n## Standing orders that they gave\n");
     }
     for order in orders {
         let at = order.given.strftime("%Y-%m-%d %H:%M:%S UTC");
-        writeln!(output, "- {at}: {}", indented(order.text.as_str()))?;
+        let _ = writeln!(output, "- {at}: {}", indented(order.text.as_str()));
     }
-    writeln!(output, "\n## Their reactions\n")?;
-    reactions.iter().try_for_each(|reaction| writeln!(output, "{reaction}"))?;
+    let _ = writeln!(output, "\n## Their reactions\n");
+    for reaction in &reactions {
+        let _ = writeln!(output, "{reaction}");
+    }
     if reactions.is_empty() {
-        writeln!(output, "None.")?;
+        let _ = writeln!(output, "None.");
     }
-    writeln!(output, "\n## Decisions about their messages\n")?;
+    let _ = writeln!(output, "\n## Decisions about their messages\n");
     let mut count = 0;
-    let mut pages = DecisionPages { store, workspace, revision: 0 };
+    let mut pages = DecisionPages { archive, workspace, revision: 0 };
     while let Some(page) = pages.next().await? {
         let is_about = |decision: &Decision| {
             let channel = &decision.conversation.channel;
@@ -130,14 +133,14 @@ pub async fn write_user(
         for decision in page.iter().filter(|decision| is_about(decision)) {
             count += 1;
             let channel = channel_name(&decision.conversation.channel);
-            writeln!(output, "{}", decision_text(decision, &channel))?;
+            let _ = writeln!(output, "{}", decision_text(decision, &channel));
         }
     }
     if count == 0 {
-        writeln!(output, "Nothing.")?;
+        let _ = writeln!(output, "Nothing.");
     }
-    writeln!(output)?;
-    Ok(())
+    let _ = writeln!(output);
+    Ok(text)
 }
 
 /// The emoji with which a user reacted to a message.
