@@ -56,6 +56,7 @@ pub mod pages;
 pub mod console;
 pub mod failures;
 pub mod channels;
+pub mod home;
 pub mod welcome;
 pub mod orders;
 pub mod people;

@@ -22,6 +22,7 @@ fn pages(workspace: &str, tea: &str) -> Vec<String> {
     [
         "/console".to_owned(),
         "/console/channels".to_owned(),
+        "/console?result=said".to_owned(),
         "/console/queue".to_owned(),
         "/console/failures".to_owned(),
         "/console/orders".to_owned(),
