@@ -299,7 +299,11 @@ fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
         .collect();
     let values = values.join(texts::command_line::value_separator(language));
     let call = texts::command_line::call_with_values(language, &title, &values);
-    format_value(texts::command_line::call(language), &call, language)
+    let name = match attempt.is_model_call() {
+        true => texts::command_line::call(language),
+        false => texts::ledger::error(language),
+    };
+    format_value(name, &call, language)
 }
 
 fn format_value(name: &str, value: &str, language: Language) -> String {

@@ -2,6 +2,7 @@
 
 pub mod accessibility;
 mod backfill;
+mod channels;
 mod chat;
 mod composition;
 mod console;
@@ -20,7 +21,7 @@ mod messages;
 mod models;
 mod modes;
 pub mod narrow;
-mod operator;
+pub mod operator;
 mod process;
 mod reactions;
 mod signed_out;

@@ -12,6 +12,7 @@ mod timeline;
 mod feed;
 mod thread_settings;
 mod channels;
+pub mod channel_list;
 mod decisions;
 mod figures;
 mod hostile;

@@ -55,6 +55,8 @@ pub mod ledger;
 pub mod pages;
 pub mod console;
 pub mod home;
+pub mod failures;
+pub mod channels;
 pub mod welcome;
 pub mod orders;
 pub mod people;

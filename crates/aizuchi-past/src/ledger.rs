@@ -10,7 +10,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{
-    Attempt, AttemptResult, Decision, Evaluation, Judgment, PromptOmission, Usage,
+    Attempt, AttemptResult, Decision, Evaluation, Judgment, LOOK_UP, POST, PromptOmission, Usage,
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, Name};
@@ -320,11 +320,16 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         true => texts::ledger::builtin_rules(language).to_owned(),
         false => attempt.model.to_string(),
     };
-    let mut values = vec![
-        LabeledValue::new(texts::ledger::model(language), model),
-        LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
-        LabeledValue::new(texts::ledger::took(language), took),
-    ];
+    let at = LabeledValue::new_time(texts::ledger::called_at(language), attempt.at);
+    let mut values = match &*attempt.verb {
+        POST => vec![at],
+        LOOK_UP => vec![LabeledValue::new(texts::ledger::tool(language), model), at],
+        _model_call => vec![
+            LabeledValue::new(texts::ledger::model(language), model),
+            at,
+            LabeledValue::new(texts::ledger::took(language), took),
+        ],
+    };
     // The built-in mind uses no tokens.
     if usage != Usage::default() {
         values.push(LabeledValue::new(tokens_name, tokens));

@@ -23,6 +23,7 @@ pub mod private_reads;
 pub mod pending_memories;
 pub mod lost_span;
 pub mod order;
+pub mod channels_order;
 pub mod stored_message;
 pub mod query;
 pub mod archive;
@@ -282,6 +283,22 @@ pub struct RecentCall {
     pub verb: Arc<str>,
     pub result: AttemptResult,
     pub error: Option<Arc<str>>,
+}
+
+/// The calls of a model in a channel that failed for the same reason, or the look-ups of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCalls {
+    /// `None`: for the whole workspace.
+    pub channel: Option<ChannelId>,
+    pub verb: Arc<str>,
+    /// The model, or the tool.
+    pub model: Arc<str>,
+    pub error: Option<Arc<str>>,
+    pub count: u64,
+    pub first: Timestamp,
+    pub last: Timestamp,
+    /// The newest decision that they were made for, if any.
+    pub decision: Option<DecisionId>,
 }
 
 /// How many decisions of a channel ended with the same result. `None`: open decisions.

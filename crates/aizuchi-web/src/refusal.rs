@@ -69,6 +69,7 @@ aizuchi_model::refusals! {
         refusals::unknown_workspace(language, id);
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
+    NoOrderToUndo [NOT_FOUND "no_order_to_undo"] refusals::no_order_to_undo(language);
     // What is missing in an address.
     OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
     WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
@@ -234,6 +235,7 @@ mod tests {
             Refusal::UnknownWorkspace(id()),
             ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
+            Refusal::NoOrderToUndo,
             ActionRefusal::UnknownUser { id: id(), workspace: workspace() }.into(),
             ActionRefusal::NoDecision.into(),
             ActionRefusal::NoDeadLetter.into(),

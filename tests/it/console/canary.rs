@@ -62,7 +62,10 @@ async fn private_words_of_a_server_reach_no_address_of_another_role() {
     let walk = Walk::new(&home, &history.places[1..2], "hidden", "U1").await;
     let mut addresses = walk.pages();
     addresses.retain(|it| it.contains("C0ATTIC") || it.contains("/console/decisions/"));
-    addresses.extend(["/console", "/console/queue", "/console/orders"].map(str::to_owned));
+    addresses.extend(
+        ["/console", "/console/channels", "/console/queue", "/console/failures", "/console/orders"]
+            .map(str::to_owned),
+    );
     let url = postgres::database();
     let mut migrate = aizuchi();
     migrate.arg("--config").arg(home.config()).args(["migrate", "--to", &url]).assert().success();

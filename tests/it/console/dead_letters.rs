@@ -29,8 +29,8 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
             "{overview}"
         );
     }
-    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
-    let decision = queue.split("data-testid=\"letter-decision\"").next().unwrap();
+    let queue = get(&program, Some(ADMIN), "/console/failures").await.text().await.unwrap();
+    let decision = queue.split("data-testid=\"failure-decision\"").next().unwrap();
     let decision = decision.rsplit("href=\"").next().unwrap().split('"').next().unwrap();
     assert_eq!(get(&program, Some(ADMIN), decision).await.status(), StatusCode::OK, "{decision}");
     let retry = format!("/api/dead-letters/{id}/retry");

@@ -46,16 +46,17 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 6] = [
+const ACTIONS: [&str; 7] = [
     "console::people::forget",
     "console::queue::decide",
+    "console::channels::order",
     "console::memory::order",
     "console::orders::order",
     "sign_in::sign_in",
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "/",
     "/login",
     "/live",
@@ -63,7 +64,9 @@ const OTHERS: [&str; 18] = [
     "/metrics",
     "/api/openapi.json",
     "/console",
+    "/console/channels",
     "/console/queue",
+    "/console/failures",
     "/console/orders",
     "/console/figures",
     "/console/memory",

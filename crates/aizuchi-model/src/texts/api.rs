@@ -94,6 +94,12 @@ texts! {
     change_setting:
         "Changes a setting of a workspace, a channel or a thread; null clears it."
         / "ワークスペース、チャンネル、スレッドの設定を変更する。null を指定すると取り消す。";
+    order_in_channels:
+        "Changes the mode, the mute or a setting of several channels at once."
+        / "複数のチャンネルのモード、ミュート、設定をまとめて変更する。";
+    undo_order:
+        "Undoes a change of several channels, except where something was changed since."
+        / "複数のチャンネルへの変更を元に戻す（その後に変更されたチャンネルを除く）。";
     list_orders:
         "Lists the journal of orders (who ordered what), newest first."
         / "操作の記録（誰が何を操作したか）を新しい順に取得する。";
@@ -132,6 +138,9 @@ texts! {
         "Retries a dead letter by reopening its decision."
         / "投稿できなかったものを、判断をもう一度開いて再試行する。";
     drop_dead_letter: "Drops a dead letter and its text." / "投稿できなかったものを、文面ごと破棄する。";
+    list_failures:
+        "Lists what has failed within 30 days: model calls, posts, look-ups, and the reading of missed messages."
+        / "30 日以内に失敗した、モデルの呼び出し、投稿、調べもの、不在中の発言の確認の一覧を取得する。";
     list_memories:
         "Lists the memories and memos of a workspace or a channel."
         / "ワークスペースまたはチャンネルの記憶とメモの一覧を取得する。";

@@ -62,7 +62,6 @@ texts! {
     mode: "Mode" / "モード";
     heard: "Last heard" / "最後に聞いた";
     spoke: "Last spoke" / "最後に話した";
-    waiting: "Waiting" / "待機中";
     decisions_today: "Decisions today" / "今日の判断";
     cost_today: "Cost today" / "今日の費用";
     orders: "Orders" / "操作";
@@ -258,10 +257,6 @@ texts! {
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
-    dead_letters: "What could not be said" / "発言できなかったもの";
-    no_dead_letters:
-        "Nothing was given up on. What could not be said after several attempts appears here."
-        / "諦めたものはありません。何度か試しても発言できなかったものが、ここに表示されます。";
     older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
     proposals: "Proposals" / "発言の案";

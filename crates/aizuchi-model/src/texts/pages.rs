@@ -15,7 +15,7 @@ texts! {
     nothing_next: "Nothing yet." / "まだ何もありません。";
     more: "More details: rules, numbers, prompts" / "さらに詳しく：ルール、数値、プロンプト";
     covers: "All messages" / "対象の発言";
-    calls: "What the model was asked" / "モデルへの問い合わせ";
+    calls: "What the model was asked, and what failed" / "モデルへの問い合わせと、失敗したこと";
     no_calls:
         "No model was asked: a rule settled it."
         / "問い合わせはありません。ルールだけで決まりました。";

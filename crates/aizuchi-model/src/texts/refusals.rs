@@ -123,6 +123,9 @@ texts! {
         "before is the id of a dead letter, a number"
         / "before には「発言できなかったもの」の ID（番号）を指定してください";
     change_number_needed: "before is the number of a change" / "before には変更の番号を指定してください";
+    no_order_to_undo:
+        "there is no order for several channels with this number"
+        / "この番号の、複数のチャンネルへの操作はありません";
     order_number_needed:
         "before is the number of an order"
         / "before には操作の番号を指定してください";
@@ -177,6 +180,9 @@ texts! {
     format_of_standing_order:
         r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one; "draft": true for a draft"#
         / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}。下書きにするには "draft": true も"#;
+    format_of_channels:
+        r#"{"channels": ["…"], "order": "mode observe"}; the orders are mode (as configured without one), mute 120 (minutes), mute, unmute, and with "value": set min_confidence, clear min_confidence"#
+        / r#"{"channels": ["…"], "order": "mode observe"}。order は mode（モードがなければ設定のとおり）、mute 120（分数）、mute、unmute、set min_confidence（"value" も）、clear min_confidence のどれか"#;
     format_of_setting:
         r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce (on, off; not of threads, which nothing joins), memory (on, off), tools (on, off, or names) and model (a name in models.named)"#
         / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce（on、off。スレッドには参加がないので指定できない）、memory（on、off）、tools（on、off、名前）、model（models.named の名前）のどれか"#;

@@ -20,9 +20,10 @@ pub struct HomeView {
     pub is_muted: bool,
 }
 
-/// How many things wait for somebody, with the part of the queue that lists them.
+/// How many things wait for somebody, with the page that lists them.
 pub struct WaitingCount {
-    pub part: &'static str,
+    pub name: &'static str,
+    pub page: &'static str,
     pub word: &'static str,
     pub count: usize,
 }
@@ -87,21 +88,19 @@ async fn waiting(
     let consents = web.archive.unsettled_consents().await?.into_iter();
     let consents = consents.filter(|it| it.clone().at(now).state == ConsentState::Open).count();
     let connections = || status.workspaces.iter().filter_map(|it| it.connection.as_ref());
+    let letters = usize::try_from(status.dead_letters).unwrap_or(usize::MAX);
+    let proposals = web.archive.open_proposals(now).await?.len();
+    let behind = connections().map(|it| it.behind).sum();
+    let unread = connections().map(|it| it.failing).sum();
+    let (proposed, channels) = ("/console/queue#proposals", "/console/channels?only=failing");
     let counts = [
-        (
-            "proposals",
-            texts::home::proposals(language),
-            web.archive.open_proposals(now).await?.len(),
-        ),
-        ("calls", texts::home::calls(language), consents),
-        (
-            "letters",
-            texts::home::letters(language),
-            usize::try_from(status.dead_letters).unwrap_or(usize::MAX),
-        ),
-        ("behind", texts::home::behind(language), connections().map(|it| it.behind).sum()),
-        ("unread", texts::home::unread(language), connections().map(|it| it.failing).sum()),
+        ("proposals", proposed, texts::home::proposals(language), proposals),
+        ("calls", "/console/queue#calls", texts::home::calls(language), consents),
+        ("letters", "/console/failures", texts::home::letters(language), letters),
+        ("behind", channels, texts::home::behind(language), behind),
+        ("unread", channels, texts::home::unread(language), unread),
     ];
     let counts = counts.into_iter().filter(|(.., count)| *count > 0);
-    Ok(counts.map(|(part, word, count)| WaitingCount { part, word, count }).collect())
+    let view = |(name, page, word, count)| WaitingCount { name, page, word, count };
+    Ok(counts.map(view).collect())
 }

@@ -38,9 +38,11 @@ pub struct Layout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Overview,
+    Channels,
     Channel,
     Queue,
     Orders,
+    Failures,
     Figures,
     Memory,
     People,
@@ -80,8 +82,10 @@ impl<'a> Layout<'a> {
         let is_here = matches!(
             (self.section, section),
             (Section::Overview, "overview")
+                | (Section::Channels, "channels")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
+                | (Section::Failures, "failures")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
                 | (Section::People, "people")
@@ -98,9 +102,11 @@ impl<'a> Layout<'a> {
         match self.section {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
+            | Section::Channels
             | Section::Channel
             | Section::Queue
             | Section::Orders
+            | Section::Failures
             | Section::Figures
             | Section::Memory
             | Section::People
@@ -216,6 +222,16 @@ pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> 
 /// The address of the page that asks a decision's judge again.
 pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
     format!("{}/judge", decision_address(workspace, id))
+}
+
+/// The address of a page with the parameters that are not empty.
+pub fn address_with(page: &str, parameters: &[(&str, &str)]) -> String {
+    let mut address = page.to_owned();
+    for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        address += &format!("{name}={}", encode(value));
+    }
+    address
 }
 
 /// Percent-encodes a part of an address.

@@ -19,11 +19,11 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::access::Visitor;
+use crate::console::channels::{ModeView, end_of_mute, modes};
 use crate::console::layout::{
     Layout, Section, TimeView, channel_address, memory_address, render,
     standing_order_trial_address, what_if_address,
 };
-use crate::console::overview::{ModeView, end_of_mute, modes};
 use crate::console::reason::{FilterOption, gates};
 use crate::console::timeline::filter::{Filter, FilterQuery, Source};
 use crate::console::timeline::rows::{OmittedRows, Rows, TimelineRow};

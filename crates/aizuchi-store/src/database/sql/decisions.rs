@@ -298,5 +298,14 @@ statements! {
         ORDER BY a.id";
     /// The newest model calls, newest first.
     RECENT_CALLS = "
-        SELECT at_ms, model, verb, result, error FROM attempts ORDER BY id DESC LIMIT +?1";
+        SELECT at_ms, model, verb, result, error FROM attempts
+        WHERE verb NOT IN ('look_up', 'post') ORDER BY id DESC LIMIT +?1";
+    // The condition on the result repeats that of the partial index, or SQLite could not use it.
+    FAILED_CALLS = "
+        SELECT channel, verb, model, error, count(*) AS n, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
+            max(decision) AS decision
+        FROM attempts INDEXED BY attempts_failed
+        WHERE workspace = ?1 AND at_ms >= ?2 AND result = 'failed'
+        GROUP BY channel, verb, model, error
+        ORDER BY max(at_ms) DESC, channel, verb, model";
 }
