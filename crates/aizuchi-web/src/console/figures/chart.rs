@@ -36,7 +36,8 @@ pub struct FigureChart {
     pub most: String,
     pub width: f64,
     pub height: f64,
-    pub bars: Vec<FigureBar>,
+    /// One for each series with any value.
+    pub bars: Vec<FigureBars>,
     pub first: String,
     pub last: String,
     pub legend: Vec<(&'static str, &'static str)>,
@@ -44,13 +45,11 @@ pub struct FigureChart {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-pub struct FigureBar {
-    pub x: String,
-    pub y: String,
-    pub width: String,
-    pub height: String,
+/// The bars of a series, as one SVG path: a page with a drawing for each bar would be several times as large.
+pub struct FigureBars {
+    pub word: &'static str,
     pub class: &'static str,
-    pub label: String,
+    pub path: String,
 }
 
 impl Series {
@@ -81,23 +80,20 @@ impl FigureChart {
         let sum_of = |index: usize| series.iter().map(|series| series.values[index]).sum::<f64>();
         let most = (0..days.len()).map(sum_of).fold(0.0, f64::max);
         let scale = if most > 0.0 { HEIGHT / most } else { 0.0 };
-        let mut bars = Vec::new();
-        for (index, date) in dates.iter().enumerate() {
-            let mut top = HEIGHT;
-            for series in series.iter().filter(|series| series.values[index] > 0.0) {
-                let (value, word) = (series.values[index], series.word);
-                let height = value * scale;
-                top -= height;
-                bars.push(FigureBar {
-                    x: format!("{:.1}", index as f64 * DAY_WIDTH + GAP / 2.0),
-                    y: format!("{top:.2}"),
-                    width: format!("{:.1}", DAY_WIDTH - GAP),
-                    height: format!("{height:.2}"),
-                    class: series.class,
-                    label: format!("{date} · {word}: {}", tell(value)),
-                });
+        let mut tops = vec![HEIGHT; days.len()];
+        let bars = series.iter().map(|series| {
+            let mut path = String::new();
+            for (index, value) in
+                series.values.iter().enumerate().filter(|(_, value)| **value > 0.0)
+            {
+                let (x, height) = (index as f64 * DAY_WIDTH + GAP / 2.0, value * scale);
+                tops[index] -= height;
+                let (top, width) = (tops[index], DAY_WIDTH - GAP);
+                path += &format!("M{x} {top:.2}h{width}v{height:.2}h-{width}z");
             }
-        }
+            FigureBars { word: series.word, class: series.class, path }
+        });
+        let bars: Vec<FigureBars> = bars.filter(|bars| !bars.path.is_empty()).collect();
         let row = |index: usize| {
             let values = series.iter().map(|series| tell(series.values[index])).collect();
             (dates[index].clone(), values)
@@ -142,8 +138,11 @@ mod tests {
         ];
         let chart =
             FigureChart::new("x", "X", String::new(), &days, series, &|value| format!("{value}"));
-        let bars: Vec<_> = chart.bars.iter().map(|bar| (&*bar.y, &*bar.height)).collect();
-        assert_eq!(bars, [("25.00", "75.00"), ("0.00", "25.00"), ("75.00", "25.00")]);
+        let bars: Vec<_> = chart.bars.iter().map(|bars| (bars.class, &*bars.path)).collect();
+        let (first, second) = ("M0.75 25.00h8.5v75.00h-8.5z", "M0.75 0.00h8.5v25.00h-8.5z");
+        let expected =
+            [("a", first.to_owned()), ("b", format!("{second}M10.75 75.00h8.5v25.00h-8.5z"))];
+        assert_eq!(bars, expected.each_ref().map(|(class, path)| (*class, &**path)));
         assert_eq!((&*chart.first, &*chart.most), ("2024-10-04", "8"));
         let rows: Vec<&str> = chart.rows.iter().map(|(day, _)| day.as_str()).collect();
         assert_eq!(rows, ["2024-10-05", "2024-10-04"]);
