@@ -445,7 +445,7 @@ mod tests {
             (
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
-                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
+                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_forgets only_admin_reads_looks only_admin_regenerates \
                 only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
@@ -472,7 +472,7 @@ mod tests {
                 invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
-                model_failed model_needed nothing_to_change persona_too_long standing_order_length too_many_files \
+                model_failed model_needed not_confirmed nothing_to_change persona_stays persona_too_long standing_order_length too_many_files \
                 too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
                 wrong_days wrong_number wrong_persona_name",
             ),

@@ -56,7 +56,7 @@ const LISTEN: &str = "
 /// Returns elements that the payloads create and no page has.
 const FOUND: &str = "
     const names = 'pwned-element, #pwned, math, iframe, object, embed, base, meta[http-equiv], style, [srcdoc]'
-        + ', script:not([src], [type=\"application/json\"]), [href^=\"javascript:\" i], [href*=\"evil.example\"]'
+        + ', script:not([src], [type=\"application/json\"]), [href^=\"javascript:\" i], [href*=\"//evil.example\"]'
         + ', [action*=\"evil.example\"], [style*=\"fixed\"]';
     const isHostile = (element) => element.matches(names)
         || [...element.attributes].some(({ name }) => name.startsWith('on'));

@@ -75,3 +75,54 @@ async fn the_figures_add_up_for_every_role() {
     assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
     assert_eq!(program.stop(), Some(0));
 }
+
+/// The largest number comes first, and each page has 25 channels.
+#[tokio::test]
+async fn channels_are_sorted_and_found() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let mut database = harness.lock_database().await;
+    // The channel `C<n>-` has n decisions, and those of C7- spoke.
+    let put = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30)
+        INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_addressed, ended, revision)
+        SELECT 100000 + 100 * a.n + b.n, ?1, 'C' || a.n || '-', '', ?2, ?2, 0,
+            CASE WHEN a.n = 7 THEN 'spoke' ELSE 'chose_silence' END, 0
+        FROM n AS a JOIN n AS b ON b.n <= a.n";
+    let now = jiff::Timestamp::now().as_millisecond();
+    sqlx::query(put).bind(&workspace).bind(now).execute(&mut database).await.unwrap();
+    sqlx::query("COMMIT").execute(&mut database).await.unwrap();
+    drop(database);
+    let rows = async |query: &str| {
+        let page = format!("/console/figures?workspace={workspace}&days=7{query}");
+        let page = get(&program, Some(VIEWER), &page).await.text().await.unwrap();
+        let rows: Vec<String> = page
+            .split("data-testid=\"by-channel\"")
+            .skip(1)
+            .map(|row| {
+                let name = row.split("<th scope=\"row\">").nth(1).unwrap();
+                let name = name.split("</th>").next().unwrap();
+                name.rsplit_once("\">").map_or(name, |(_, name)| name).replace("</a>", "")
+            })
+            .collect();
+        (rows, page)
+    };
+    let (first, page) = rows("&sort=decisions").await;
+    let expected: Vec<String> = (6..=30).rev().map(|n| format!("C{n}-")).collect();
+    assert_eq!(first, expected);
+    assert!(
+        page.contains("sort=decisions&#38;channels_after=25#channels\" rel=\"next\""),
+        "{page}"
+    );
+    let (second, _) = rows("&sort=decisions&channels_after=25").await;
+    assert_eq!(second[..5], ["C5-", "C4-", "C3-", "C2-", "C1-"]);
+    assert_eq!(rows("&sort=spoke").await.0[0], "C7-");
+    let (found, page) = rows("&channel=c2&sort=decisions").await;
+    let expected: Vec<String> = (20..30).rev().map(|n| format!("C{n}-")).collect();
+    assert_eq!(found, [expected, vec!["C2-".to_owned()]].concat());
+    assert!(!page.contains("next-channels"), "{page}");
+    let (none, page) = rows("&channel=zebra").await;
+    assert!(none.is_empty() && page.contains("data-testid=\"no-channel\""), "{page}");
+    assert_eq!(program.stop(), Some(0));
+}

@@ -4,7 +4,7 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 65] = [
+pub const MEANINGS: [(&str, &str); 68] = [
     ("How many failures to skip.", "読み飛ばす件数。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -108,6 +108,10 @@ pub const MEANINGS: [(&str, &str); 65] = [
     ),
     ("The number of marks of each kind.", "種類ごとの評価の数。"),
     (
+        "The number of memories that were made from their messages.",
+        "その人の発言から作られた記憶の数。",
+    ),
+    (
         "The number of posts and answers that failed for good and wait for an operator.",
         "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
     ),
@@ -115,6 +119,7 @@ pub const MEANINGS: [(&str, &str); 65] = [
         "The number of the play. Events about the demo have it, too; a later play has a higher one.",
         "この上演の番号。デモのイベントにもあり、あとの上演ほど大きい。",
     ),
+    ("The person's id.", "その人の ID。"),
     (
         "The recorded verdict; null if the judge's answer could not be used.",
         "記録にある判断。判断役の答えが使えなかった場合は null。",
@@ -155,6 +160,10 @@ pub const MEANINGS: [(&str, &str); 65] = [
     (
         "Unanswered offers of the persona to speak by itself.",
         "自分から話してよいかという問いのうち、まだ返事のないもの。",
+    ),
+    (
+        "What costs most comes first, here and in the next two.",
+        "費用の多い順。次の 2 つの一覧も同じ。",
     ),
     (
         "What was learned from decisions about proposals, for each channel with any.",

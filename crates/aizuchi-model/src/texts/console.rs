@@ -235,7 +235,8 @@ texts! {
         / "{labels} 件（あと {missing} 件必要）";
     threshold: "Speaks from confidence" / "話す確信度";
     by_channel: "By channel" / "チャンネル別";
-    cost_by_channel: "Cost by channel" / "チャンネル別の費用";
+    find_channel: "Channel's name" / "チャンネル名";
+    no_channel_found: "No channel has such a name." / "その名前のチャンネルはありません。";
     whole_workspace: "for the whole workspace" / "ワークスペース全体";
     by_model: "Cost by model" / "モデル別の費用";
     unknown_model: "not known" / "不明";
@@ -249,8 +250,8 @@ texts! {
     as_table: "As a table" / "表で見る";
     day: "Day" / "日";
     calls_explained:
-        "All calls are in each of these tables, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
-        / "どの表にも、すべての呼び出しが、行われた日に含まれます。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
+        "All calls are in each of these tables, what costs most first, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
+        / "どの表にも、すべての呼び出しが、行われた日に、費用の多い順に含まれます。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.

@@ -2,6 +2,7 @@
 
 mod chart;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::figures::chart::{FigureChart, Series};
-use crate::console::layout::{Layout, Section, channel_address, encode, render};
-use crate::figures::tally::{Figures, OPEN, Sums, percent, thousands};
+use crate::console::layout::{Layout, ListSlice, Section, channel_address, encode, render};
+use crate::figures::tally::{Figures, OPEN, Sums, by_cost, percent, thousands};
 use crate::figures::welcome::{self, ChannelThreshold, ChannelWelcome, WelcomeCounts};
 use crate::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::language::PageLanguage;
@@ -39,15 +40,22 @@ struct FiguresPage<'a> {
     workspace: String,
     workspace_label: String,
     spans: Vec<SpanView>,
+    days: i64,
     is_empty: bool,
     charts: Vec<FigureChart>,
+    /// The columns by which the channels can be sorted: the name, the label and the address of each.
+    columns: [(&'static str, &'static str, String); COLUMNS.len()],
+    sort: &'static str,
+    search: String,
     channels: Vec<ChannelRow>,
+    slice: Option<ListSlice>,
+    /// Of the channels that are listed.
     welcome: Vec<WelcomeRow>,
     /// Whether the visitor may reset what was learned.
     may_reset: bool,
     /// The address of this page.
     back: String,
-    /// Tables by channel, by model, and by what the calls were for.
+    /// Tables by model and by what the calls were for.
     calls: Vec<CallTable>,
     delays: Vec<DelayRow>,
     marks: Vec<MarkRow>,
@@ -60,16 +68,14 @@ struct SpanView {
     is_chosen: bool,
 }
 
-/// The persona's participation in a channel.
+/// What the persona did in a channel, and what it cost.
 struct ChannelRow {
     name: String,
-    address: String,
-    heard: String,
-    decisions: String,
-    spoke: String,
-    reacted: String,
-    reactions: String,
-    taken_up: String,
+    /// `None` for the whole workspace.
+    address: Option<String>,
+    /// One for each of [`COLUMNS`].
+    values: [String; COLUMNS.len()],
+    per_thousand: String,
 }
 
 /// How welcome the persona was in a channel.
@@ -109,7 +115,7 @@ struct CallTable {
     rows: Vec<CallRow>,
 }
 
-/// The totals of the calls for a channel, of a model or of a kind.
+/// The totals of the calls of a model or of a kind.
 struct CallRow {
     name: String,
     is_total: bool,
@@ -145,13 +151,39 @@ struct MarkRow {
 pub struct FiguresPageQuery {
     workspace: String,
     days: i64,
+    /// A part of channels' names.
+    channel: String,
+    /// One of [`COLUMNS`].
+    sort: String,
+    channels_after: usize,
 }
 
 impl Default for FiguresPageQuery {
     fn default() -> Self {
-        Self { workspace: String::new(), days: SPANS[1] }
+        let (workspace, channel, sort) = Default::default();
+        Self { workspace, days: SPANS[1], channel, sort, channels_after: 0 }
     }
 }
+
+/// The number of channels per page.
+const CHANNELS: usize = 25;
+
+/// A column by which the channels can be sorted, the largest number first: its name, its label, and a channel's number.
+type Column = (&'static str, fn(Language) -> &'static str, fn(&Sums) -> u64);
+
+const MONEY: &str = "money";
+const QUESTIONS: &str = "questions";
+
+const COLUMNS: [Column; 8] = [
+    (MONEY, texts::console::money, |sums| sums.micros),
+    ("calls", texts::console::calls, |sums| sums.calls),
+    ("heard", texts::console::messages_heard, |sums| sums.heard),
+    ("decisions", texts::console::decisions, |sums| sums.decisions),
+    ("spoke", |language| texts::console::outcome_word(language, "spoke"), |sums| sums.spoke),
+    ("reacted", |language| texts::console::outcome_word(language, "reacted"), |sums| sums.reacted),
+    ("reactions", texts::console::reactions_received, |sums| sums.reactions),
+    (QUESTIONS, texts::console::open_questions, |sums| sums.questions),
+];
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -178,21 +210,45 @@ pub async fn page(
         is_chosen: span == days,
     };
     let PeriodFigures { total, delays, marks, .. } = &figures;
+    let column = COLUMNS.into_iter().find(|(name, ..)| *name == query.sort).unwrap_or(COLUMNS[0]);
+    let page = format!("/console/figures?workspace={}&days={days}", encode(workspace.as_str()));
+    let search = query.channel.trim();
+    let found = format!("{page}&channel={}", encode(search));
+    let address = format!("{found}&sort={}", column.0);
+    let channels = writer.find_channels(total, search, column.2);
+    let all = channels.len();
+    let channels: Vec<_> = channels.into_iter().skip(query.channels_after).take(CHANNELS).collect();
+    let is_shown = |id: &ChannelId| channels.iter().any(|(shown, _)| shown.as_ref() == Some(id));
     render(&FiguresPage {
         layout: Layout::new(&web, &visitor, language, Section::Figures),
         workspaces: workspaces::choices(&web, &known, language),
         workspace_label: workspaces::label(&web, &workspace, language),
         spans: SPANS.into_iter().map(span).collect(),
+        days,
         is_empty: total.is_empty(),
         charts: writer.charts(&figures),
-        channels: writer.channels(&workspace, total),
-        welcome: writer.welcome(&workspace, &welcome),
+        columns: COLUMNS.map(|(name, label, _)| {
+            (name, label(language), format!("{found}&sort={name}#channels"))
+        }),
+        sort: column.0,
+        slice: ListSlice::new(
+            ("channels", &address),
+            query.channels_after,
+            (channels.len(), all),
+            language,
+        ),
+        channels: channels
+            .iter()
+            .map(|(id, sums)| writer.channel_row(&workspace, id.as_ref(), sums))
+            .collect(),
+        welcome: writer.welcome(&workspace, welcome.iter().filter(|(id, _)| is_shown(id))),
         may_reset: visitor.access.may_order(),
-        back: format!("/console/figures?workspace={}&days={days}", encode(workspace.as_str())),
+        back: page,
         calls: writer.calls(total),
-        delays: writer.delays(delays),
+        delays: writer.delays(delays.iter().filter(|it| is_shown(&it.channel))),
         marked: texts::console::in_all(language, &marks.len().to_string()),
         marks: mark_rows(marks, language),
+        search: query.channel,
         workspace: workspace.to_string(),
     })
 }
@@ -320,30 +376,45 @@ impl Writer<'_> {
         texts::console::in_all(self.language, &thousands(count))
     }
 
-    fn channels(&self, workspace: &WorkspaceId, total: &Figures) -> Vec<ChannelRow> {
-        let row = |(channel, sums): (&Option<ChannelId>, &Sums)| {
-            let channel = channel.as_ref()?;
-            Some(ChannelRow {
-                name: self.name(channel),
-                address: channel_address(workspace, channel),
-                heard: thousands(sums.heard),
-                decisions: thousands(sums.decisions),
-                spoke: thousands(sums.spoke),
-                reacted: thousands(sums.reacted),
-                reactions: thousands(sums.reactions),
-                taken_up: match sums.questions {
-                    0 => "–".to_owned(),
-                    asked => format!("{} / {}", thousands(sums.taken_up), thousands(asked)),
-                },
-            })
-        };
-        total.channels.iter().filter_map(row).collect()
+    /// Returns the channels whose names contain `search`, sorted by a column.
+    fn find_channels<'a>(
+        &self,
+        total: &'a Figures,
+        search: &str,
+        number: fn(&Sums) -> u64,
+    ) -> Vec<(&'a Option<ChannelId>, &'a Sums)> {
+        let wanted = search.trim_start_matches('#').to_lowercase();
+        let mut channels = by_cost(&total.channels);
+        channels.retain(|(id, _)| self.name(id.as_ref()).to_lowercase().contains(&wanted));
+        channels.sort_by_key(|(_, sums)| Reverse(number(sums)));
+        channels
     }
 
-    fn welcome(
+    fn channel_row(
         &self,
         workspace: &WorkspaceId,
-        channels: &BTreeMap<ChannelId, ChannelWelcome>,
+        channel: Option<&ChannelId>,
+        sums: &Sums,
+    ) -> ChannelRow {
+        ChannelRow {
+            name: self.name(channel),
+            address: channel.map(|channel| channel_address(workspace, channel)),
+            values: COLUMNS.map(|(name, _, number)| match (name, number(sums)) {
+                (MONEY, _) => self.money(sums),
+                (QUESTIONS, 0) => "–".to_owned(),
+                (QUESTIONS, asked) => {
+                    format!("{} / {}", thousands(sums.taken_up), thousands(asked))
+                }
+                (_, number) => thousands(number),
+            }),
+            per_thousand: self.per_thousand(sums, sums.heard),
+        }
+    }
+
+    fn welcome<'a>(
+        &self,
+        workspace: &WorkspaceId,
+        channels: impl Iterator<Item = (&'a ChannelId, &'a ChannelWelcome)>,
     ) -> Vec<WelcomeRow> {
         let counts = |counts: WelcomeCounts| {
             let WelcomeCounts { welcome, unwelcome, unclear } = counts;
@@ -353,7 +424,7 @@ impl Writer<'_> {
             })
         };
         let row = |(channel, welcome): (&ChannelId, &ChannelWelcome)| WelcomeRow {
-            name: self.name(channel),
+            name: self.name(Some(channel)),
             address: channel_address(workspace, channel),
             posts: counts(welcome.posts),
             silences: counts(welcome.silences),
@@ -362,7 +433,7 @@ impl Writer<'_> {
                 missing => texts::console::labels_missing(self.language, welcome.labels, missing),
             },
             threshold: self.threshold(welcome.threshold),
-            details: texts::welcome::details(self.language, &self.name(channel)),
+            details: texts::welcome::details(self.language, &self.name(Some(channel))),
             post_reasons: self.reasons(&welcome.post_reasons),
             silence_reasons: self.reasons(&welcome.silence_reasons),
             declined: Some(welcome.declined).filter(|declined| *declined > 0),
@@ -372,7 +443,7 @@ impl Writer<'_> {
             never_answered: welcome.never_answered(),
             steps: welcome.steps.iter().map(confidence_row).collect(),
         };
-        channels.iter().map(row).collect()
+        channels.map(row).collect()
     }
 
     fn reasons(&self, reasons: &BTreeMap<WelcomeReason, u64>) -> Vec<(&'static str, u64)> {
@@ -395,30 +466,18 @@ impl Writer<'_> {
         let language = self.language;
         // The costs of models and kinds are relative to all messages that were heard.
         let heard = total.all.heard;
-        let channels = total.channels.iter().filter(|(_, sums)| sums.calls > 0);
-        let channels = channels.map(|(channel, sums)| {
-            let whole = || texts::console::whole_workspace(language).to_owned();
-            let name = channel.as_ref().map_or_else(whole, |channel| self.name(channel));
-            self.call_row(name, sums, sums.heard)
-        });
-        let models = total.models.iter().map(|(model, sums)| {
+        let models = by_cost(&total.models).into_iter().map(|(model, sums)| {
             let name = match &**model {
                 "" => texts::console::unknown_model(language),
                 name => name,
             };
             self.call_row(name.to_owned(), sums, heard)
         });
-        let kinds = total.kinds.iter().map(|(kind, sums)| {
+        let kinds = by_cost(&total.kinds).into_iter().map(|(kind, sums)| {
             let name = texts::console::call_kind(language, kind.name());
             self.call_row(name.to_owned(), sums, heard)
         });
         let tables = [
-            CallTable {
-                id: "cost-by-channel",
-                title: texts::console::cost_by_channel(language),
-                column: texts::console::channel(language),
-                rows: channels.collect(),
-            },
             CallTable {
                 id: "by-model",
                 title: texts::console::by_model(language),
@@ -454,8 +513,8 @@ impl Writer<'_> {
         }
     }
 
-    fn delays(&self, delays: &[ChannelDelays]) -> Vec<DelayRow> {
-        let longest = delays.iter().flat_map(|it| [it.asked, it.unasked]).flatten().max();
+    fn delays<'a>(&self, delays: impl Iterator<Item = &'a ChannelDelays> + Clone) -> Vec<DelayRow> {
+        let longest = delays.clone().flat_map(|it| [it.asked, it.unasked]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
         let bar = |(word, class, median): (&'static str, &'static str, Option<SignedDuration>)| {
             let share = median.map_or(0.0, |median| median.as_secs_f64() / longest);
@@ -468,16 +527,20 @@ impl Writer<'_> {
             }
         };
         let row = |delays: &ChannelDelays| DelayRow {
-            name: self.name(&delays.channel),
+            name: self.name(Some(&delays.channel)),
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
                 bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
             ],
         };
-        delays.iter().map(row).collect()
+        delays.map(row).collect()
     }
 
-    fn name(&self, channel: &ChannelId) -> String {
+    /// The name of a channel, or of the whole workspace.
+    fn name(&self, channel: Option<&ChannelId>) -> String {
+        let Some(channel) = channel else {
+            return texts::console::whole_workspace(self.language).to_owned();
+        };
         let name = self.names.get(channel);
         name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::figures::calendar::{Calendar, date};
-use crate::figures::tally::{Figures, Sums};
+use crate::figures::tally::{Figures, Sums, by_cost};
 use crate::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
 use crate::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::refusal::Refusal;
@@ -46,6 +46,7 @@ pub struct FiguresAnswer {
     outcomes: BTreeMap<&'static str, u64>,
     /// The figures of each day, oldest first.
     days: Vec<FigureDay>,
+    /// What costs most comes first, here and in the next two.
     channels: Vec<FigureChannel>,
     models: Vec<FigureModel>,
     kinds: Vec<FigureKind>,
@@ -208,9 +209,9 @@ pub(crate) async fn figures(
         workspace,
         zone: Calendar { zone: &web.zone }.zone_name(web.clock.now()),
         currency: web.currency.clone(),
-        channels: total.channels.iter().map(channel).collect(),
-        models: total.models.iter().map(FigureModel::from).collect(),
-        kinds: total.kinds.iter().map(FigureKind::from).collect(),
+        channels: by_cost(&total.channels).into_iter().map(channel).collect(),
+        models: by_cost(&total.models).into_iter().map(FigureModel::from).collect(),
+        kinds: by_cost(&total.kinds).into_iter().map(FigureKind::from).collect(),
         delays: delays.into_iter().map(delay).collect(),
         marks: Mark::ALL.into_iter().map(|mark| (mark.name(), count(mark))).collect(),
         welcome: welcome.collect(),

@@ -1,5 +1,6 @@
 //! The sums of figures by channel, model and kind of call.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -157,6 +158,13 @@ impl Sums {
         self.micros += other.micros;
         self.unpriced_tokens += other.unpriced_tokens;
     }
+}
+
+/// Returns the entries by what they cost, the most expensive first. Without known prices, their tokens count.
+pub fn by_cost<K>(sums: &BTreeMap<K, Sums>) -> Vec<(&K, &Sums)> {
+    let mut entries: Vec<_> = sums.iter().collect();
+    entries.sort_by_key(|(_, sums)| Reverse((sums.micros, sums.tokens())));
+    entries
 }
 
 /// Returns the median, which is the later of two middle values.
