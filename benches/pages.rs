@@ -93,6 +93,8 @@ fn pages(messages: i64, now: Timestamp) -> Vec<String> {
     let decision = messages / MESSAGES_OF_DECISION / 2;
     let mut pages: Vec<String> = [
         "/console",
+        "/console/channels",
+        "/console/channels?sort=cost",
         "/console/queue",
         "/console/orders",
         "/console/memory?workspace=local",

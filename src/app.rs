@@ -52,6 +52,7 @@ use aizuchi_store::{Cursors, Store};
 use aizuchi_web::Web;
 use aizuchi_web::auth::Authenticator;
 use aizuchi_web::computations::{ComputingThread, computations};
+use aizuchi_web::configuration::Configuration;
 use aizuchi_web::event_streams::EventStreams;
 use aizuchi_web::figures::day_cache::DayCache;
 use aizuchi_web::health::HealthStatus;
@@ -118,6 +119,8 @@ pub struct LiveSettings {
     pub models: Arc<ModelsInUse>,
     pub remotes: Remotes,
     pub authenticator: Arc<Authenticator>,
+    /// The config that the pages show.
+    pub configuration: Arc<Configuration>,
     /// The secrets that model output must never contain.
     pub secrets: SecretScanner,
 }
@@ -291,6 +294,7 @@ impl App {
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
         let prompts = prompts.collect();
         let authenticator = Arc::new(Authenticator::new(&config.http, link_secret));
+        let configuration = Arc::new(Configuration::default());
         let live = LiveSettings {
             config: current_config,
             rulebook: rulebook.clone(),
@@ -298,6 +302,7 @@ impl App {
             models: models.clone(),
             remotes: remotes.clone(),
             authenticator: authenticator.clone(),
+            configuration: configuration.clone(),
             secrets: agent.settings.secrets.clone(),
         };
         let forgetter = Forgetter::new(
@@ -368,6 +373,7 @@ impl App {
             database: config.database_address().to_string(),
             serves_mcp: config.http.mcp,
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),
+            configuration,
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),
         });

@@ -1,6 +1,7 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod backup;
+mod channel;
 mod check;
 mod completions;
 mod config;
@@ -34,6 +35,7 @@ mod restore;
 mod run;
 mod running;
 mod search;
+mod set;
 mod slack;
 mod status;
 mod traces;
@@ -42,6 +44,7 @@ mod tune;
 mod user;
 mod why;
 
+use std::cell::Cell;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -62,6 +65,7 @@ use aizuchi_model::texts;
 use aizuchi_model::texts::counted::Counted;
 use aizuchi_store::database::DatabaseStore;
 use aizuchi_store::database::location::DatabaseLocation;
+use aizuchi_web::configuration::ConfigInForce;
 use anyhow::Context as _;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -125,6 +129,8 @@ enum CliCommand {
     Import(import::ImportArgs),
     Export(export::ExportArgs),
     Forget(forget::ForgetArgs),
+    Set(set::SetArgs),
+    Reload(reload::ReloadArgs),
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
     Migrate(migrate::MigrateArgs),
@@ -194,6 +200,8 @@ impl Cli {
             CliCommand::Import(import) => import.run(&source)?,
             CliCommand::Export(export) => export.run(&source)?,
             CliCommand::Forget(forget) => forget.run(&source)?,
+            CliCommand::Set(set) => set.run(&source)?,
+            CliCommand::Reload(reload) => reload.run(&source)?,
             CliCommand::Backup(backup) => backup.run(&source)?,
             CliCommand::Restore(restore) => restore.run(&source)?,
             CliCommand::Migrate(migrate) => migrate.run(&source)?,
@@ -247,7 +255,7 @@ fn run_app(
     run: &RunArgs,
 ) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { mut config, warnings, fingerprints } = source.load(selection)?;
+    let LoadedConfig { mut config, warnings, fingerprints, written } = source.load(selection)?;
     run.apply(&mut config)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let (traces, problem) = match Traces::from_environment(runtime.handle().clone()) {
@@ -269,9 +277,13 @@ fn run_app(
         let mut stops = StopSignals::listen()?;
         let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
+        // A process that has stood by runs with the config of this moment.
+        let newest = Cell::new(None);
         let reread = || {
-            let mut newer = source.load(selection)?.config;
+            let LoadedConfig { config: mut newer, fingerprints, written, .. } =
+                source.load(selection)?;
             run.apply(&mut newer)?;
+            newest.set(Some((fingerprints, written)));
             Ok(newer)
         };
         let app = tokio::select! {
@@ -279,7 +291,7 @@ fn run_app(
             // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        // A process that has stood by runs with the config of this moment.
+        let (fingerprints, written) = newest.take().unwrap_or((fingerprints, written));
         levels.replace(&app.live.config.read().logging)?;
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());
@@ -298,13 +310,29 @@ fn run_app(
             levels,
             live: app.live.clone(),
         };
+        *app.live.configuration.in_force.write() = ConfigInForce {
+            file: reload::config_file(source),
+            written,
+            need_restart: Vec::new(),
+        };
+        let configuration = app.live.configuration.clone();
         let mut offers = pin!(model::print_offers(app.models(), language));
         let mut has_offered = false;
         let mut ended = Box::pin(app.run(stop.clone()));
         // A reload asks the platforms to accept new tokens. Nothing else waits for it.
         let mut terminal_closed = pin!(async {
-            while let Hangup::Reload = hangups.recv().await {
-                reload.reload().await;
+            loop {
+                tokio::select! {
+                    hangup = hangups.recv() => match hangup {
+                        Hangup::Reload => drop(reload.reload().await),
+                        Hangup::TerminalClosed => break,
+                    },
+                    Some(request) = configuration.next_request() => {
+                        let reloaded = reload.reload().await;
+                        // Who asked may be gone.
+                        request.send(reloaded).ok();
+                    }
+                }
             }
         });
         loop {

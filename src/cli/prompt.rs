@@ -12,11 +12,10 @@ use aizuchi_model::clock::Clock;
 use aizuchi_model::platform::Platforms;
 use aizuchi_store::Store as _;
 use aizuchi_store::read_only::ReadOnlyDatabase;
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::app::agent::{build_agent, build_command_answers};
-use crate::cli::{block_on, print, tell};
+use crate::cli::{block_on, channel, print, tell};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {
@@ -87,15 +86,7 @@ impl PromptArgs {
 
     async fn conversation(&self, database: &ReadOnlyDatabase) -> anyhow::Result<ConversationId> {
         let wanted = &self.channel;
-        let channels = database.find_channels(wanted).await?;
-        let ids: Vec<&str> = channels.iter().map(|(_, channel)| channel.as_str()).collect();
-        anyhow::ensure!(
-            channels.len() < 2,
-            "{wanted:?} may be any of {}; name one of these ids",
-            ids.join(", ")
-        );
-        let unknown = || format!("there is no channel {wanted:?} in the database");
-        let (workspace, channel) = channels.into_iter().next().with_context(unknown)?;
+        let (workspace, channel) = channel::find_one(database, wanted, None).await?;
         let thread = self.thread.as_deref().map(MessageId::new);
         if let Some(thread) = &thread {
             let shown_id = to_single_line(thread.as_str());

@@ -1,15 +1,21 @@
-//! SIGHUP: reads the config again and applies the settings that need no restart.
+//! Reads the config again and applies the settings that need no restart: at SIGHUP, and when the pages, the API or
+//! `aizuchi reload` ask for it.
 
 use aizuchi_config::configured_models::prompts::load_prompts_in;
 use aizuchi_config::reload::Fingerprints;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_platform::remote::Renewal;
+use aizuchi_web::configuration::{ConfigInForce, ReloadAnswer};
+use clap::Args;
+use reqwest::Method;
 use tracing::{error, info, warn};
 
 use crate::app::LiveSettings;
 use crate::cli::log::LogLevels;
 use crate::cli::run::RunArgs;
+use crate::cli::running::ProgramClient;
+use crate::cli::{block_on, print, tell};
 
 /// The settings that the program runs with.
 pub struct Reload<'a> {
@@ -26,18 +32,19 @@ pub struct Reload<'a> {
 
 impl Reload<'_> {
     /// Reads the config again. An invalid config changes nothing.
-    pub async fn reload(&mut self) {
-        match self.try_reload().await {
-            Ok(warnings) => warnings.iter().for_each(|warning| warn!("{warning}")),
+    pub async fn reload(&mut self) -> Result<ReloadAnswer, String> {
+        let reloaded = self.try_reload().await.map_err(|error| format!("{error:#}"));
+        match &reloaded {
+            Ok(reloaded) => reloaded.warnings.iter().for_each(|warning| warn!("{warning}")),
             Err(error) => {
-                let error = format!("{error:#}");
                 error!(error, "the config cannot be used, so the settings stay as they are");
             }
         }
+        reloaded
     }
 
-    async fn try_reload(&mut self) -> anyhow::Result<Vec<String>> {
-        let LoadedConfig { config: mut newer, warnings, fingerprints } =
+    async fn try_reload(&mut self) -> anyhow::Result<ReloadAnswer> {
+        let LoadedConfig { config: mut newer, warnings, fingerprints, written } =
             self.source.load(self.selection)?;
         self.run.apply(&mut newer)?;
         let config = self.live.config.read().reloaded_from(&newer);
@@ -76,13 +83,19 @@ impl Reload<'_> {
             }
         }
         let since_start = fingerprints.changed_since(&self.started).with_restart_for(&kept);
-        let need_restart = since_start.need_restart.join(", ");
+        let need_restart = since_start.need_restart;
         if !need_restart.is_empty() {
-            warn!(keys = need_restart, "some changed settings need a restart");
+            warn!(keys = need_restart.join(", "), "some changed settings need a restart");
         }
         // Secrets that a platform refused are tried again at the next reload.
         self.newest = fingerprints.with_keys_of(&self.newest, &is_failed);
-        Ok(warnings)
+        *self.live.configuration.in_force.write() = ConfigInForce {
+            file: config_file(self.source),
+            written,
+            need_restart: need_restart.clone(),
+        };
+        let refused = failed_platforms.into_iter().map(str::to_owned).collect();
+        Ok(ReloadAnswer { changed, need_restart, refused, warnings })
     }
 
     /// Renews the secrets of the platforms. Returns the platforms that keep the old ones.
@@ -102,5 +115,39 @@ impl Reload<'_> {
             }
         }
         failed
+    }
+}
+
+/// The path of the config file, as the pages show it.
+pub fn config_file(source: &ConfigSource) -> Option<String> {
+    source.place().map(|file| file.display().to_string())
+}
+
+/// Have the running Aizuchi read its config again.
+///
+/// What needs no restart takes effect at once; what needs one is named. A config that cannot be used changes nothing.
+#[derive(Debug, Args)]
+pub struct ReloadArgs {}
+
+impl ReloadArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<()> {
+        let config = source.load(ModelSelection::NoModel)?.config;
+        let ReloadAnswer { changed, need_restart, refused, warnings } = block_on(async {
+            let client = ProgramClient::of_running(&config).await?;
+            client.request(Method::POST, "/api/reload", None).await
+        })?;
+        warnings.iter().for_each(|warning| tell(warning));
+        for (keys, what) in [
+            (need_restart, "takes effect after a restart"),
+            (refused, "new secrets were refused, and the old ones stay in use"),
+        ] {
+            if !keys.is_empty() {
+                tell(&format!("{what}: {}", keys.join(", ")));
+            }
+        }
+        match changed.is_empty() {
+            true => print("nothing has changed that takes effect without a restart"),
+            false => print(&format!("in force now: {}", changed.join(", "))),
+        }
     }
 }

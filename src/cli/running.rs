@@ -12,6 +12,7 @@ use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::clock::Clock;
 use aizuchi_store::database::DatabaseStore;
+use aizuchi_store::read_only::ReadOnlyDatabase;
 use aizuchi_web::REFUSAL_HEADER;
 use aizuchi_web::sign_in_link::{LinkKey, Purpose};
 use aizuchi_web::status::ConnectionStatus;
@@ -23,8 +24,10 @@ use serde_json::Value;
 
 use crate::app::last_program::LastProgram;
 
-/// A healthy process answers at once.
+/// A healthy process tells its status at once.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// To reload, it asks the platforms to accept new secrets.
+const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum size of the answer, far more than it takes for thousands of channels.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// The name under which the request is recorded.
@@ -141,7 +144,8 @@ impl<'a> ProgramClient<'a> {
         }
         let secret = left.link_key.unwrap_or_default();
         let client = Self { address, http: &config.http, secret };
-        let response = client.send(Method::GET, "/api/status", AccessRole::Viewer, None).await?;
+        let response =
+            client.send(Method::GET, "/api/status", AccessRole::Viewer, None, TIMEOUT).await?;
         let running = match response {
             Ok(response) => read(response).await,
             Err(reason) => Err(reason),
@@ -160,6 +164,15 @@ impl<'a> ProgramClient<'a> {
         })
     }
 
+    /// Finds the program that runs with this config. Fails with why it cannot be asked.
+    pub async fn of_running(config: &'a Config) -> anyhow::Result<Self> {
+        let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
+        match Self::find(config, &store).await? {
+            Ok((client, _)) => Ok(client),
+            Err(unknown) => bail!("{}", unknown.told),
+        }
+    }
+
     /// Has the program do something, in the name of this machine's command line. Fails with the program's refusal.
     pub async fn request<T: DeserializeOwned>(
         &self,
@@ -167,7 +180,7 @@ impl<'a> ProgramClient<'a> {
         target: &str,
         body: Option<Value>,
     ) -> anyhow::Result<T> {
-        let response = self.send(method, target, AccessRole::Admin, body).await?;
+        let response = self.send(method, target, AccessRole::Admin, body, WORK_TIMEOUT).await?;
         let response = response.map_err(|reason| anyhow!("{}", reason.at(&self.address).told))?;
         let is_refused = response.headers().contains_key(REFUSAL_HEADER);
         let body = read_body(response).await.context("the program's answer is incomplete")?;
@@ -186,9 +199,10 @@ impl<'a> ProgramClient<'a> {
         target: &str,
         role: AccessRole,
         body: Option<Value>,
+        timeout: Duration,
     ) -> anyhow::Result<Result<Response, UnknownReason>> {
         let url = format!("{}{target}", self.address);
-        let mut request = loopback_client()?.request(method.clone(), url).timeout(TIMEOUT);
+        let mut request = loopback_client()?.request(method.clone(), url).timeout(timeout);
         if let Some(code) = self.code(&format!("{method} {target}"), role)? {
             request = request.bearer_auth(code);
         }

@@ -249,7 +249,7 @@ fn describe_gate(found: &MessageDecisions, language: Language) -> Option<String>
         (Some(Gate::OwnMessage), _) | (None, _) if has_decisions => None,
         (_, Some(gate)) => {
             let name = texts::command_line::settled_when_heard(language);
-            Some(format_value(name, &gate, language))
+            Some(format_value(name, gate, language))
         }
         (_, None) => Some(texts::command_line::nothing_decided(language).to_owned()),
     }

@@ -216,6 +216,10 @@ async fn a_sign_out_ends_the_session_and_its_event_streams() {
     let visit = Visit::new(&program);
     let (cookie, other) = (visit.session().await, visit.session().await);
     assert_ne!(cookie, other);
+    let orders = visit.get("/api/orders").header(COOKIE, &cookie).send().await.unwrap();
+    let orders: serde_json::Value = orders.json().await.unwrap();
+    let newest = &orders["orders"][0];
+    assert_eq!((&newest["kind"], &newest["value"]), (&"sign_in".into(), &"admin".into()));
     let status = async |cookie: &str| {
         visit.get("/api/channels").header(COOKIE, cookie).send().await.unwrap().status()
     };

@@ -2,6 +2,7 @@
 
 pub mod accessibility;
 mod backfill;
+mod channels;
 mod chat;
 mod composition;
 mod console;
@@ -9,6 +10,7 @@ mod demo;
 mod files;
 mod forms;
 mod history;
+mod home;
 mod hostile;
 mod keyboard;
 mod languages;
@@ -19,7 +21,7 @@ mod messages;
 mod models;
 mod modes;
 pub mod narrow;
-mod operator;
+pub mod operator;
 mod process;
 mod reactions;
 mod signed_out;

@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 59] = [
+const NAMES: &[&str] = &[
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
@@ -19,6 +19,7 @@ const NAMES: [&str; 59] = [
     "DELETE /api/standing-orders/{id} dropStandingOrder",
     "GET /api/calls listCalls",
     "GET /api/channels listChannels",
+    "GET /api/configuration getConfiguration",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
     "GET /api/failures listFailures",
@@ -62,6 +63,7 @@ const NAMES: [&str; 59] = [
     "POST /api/people addPerson",
     "POST /api/proposals/{id} decideProposal",
     "POST /api/reactions changeReaction",
+    "POST /api/reload reload",
     "POST /api/settings changeSetting",
     "POST /api/standing-orders giveStandingOrder",
     "POST /api/standing-orders/{id}/keep keepStandingOrder",

@@ -1,8 +1,10 @@
-//! SIGHUP: the parts of a changed config that take effect without a restart.
+//! The parts of a changed config that take effect without a restart: at SIGHUP, on the console, and when a command asks.
 
 use aizuchi_harness::providers::{Server, ServerLimits};
 use serde_json::Value;
 
+use crate::command::aizuchi;
+use crate::console::harness::{ADMIN, OPERATOR, client, get, json_of, set_tokens};
 use crate::program::{Home, Program};
 
 async fn mode(program: &Program) -> Value {
@@ -95,4 +97,108 @@ async fn a_model_is_called_with_the_key_of_the_last_reload() {
     assert!(!home.log().contains("need a restart"), "{}", home.log());
     assert!(!home.log().contains("-key-0123"), "a key is in the log");
     assert_eq!(program.stop(), Some(0));
+}
+
+/// Runs a command beside the program, and returns what it prints, or why it fails.
+fn beside(home: &Home, arguments: &[&str]) -> Result<String, String> {
+    let mut command = aizuchi();
+    let output = command.arg("--config").arg(home.config()).args(arguments).output().unwrap();
+    let told = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    match output.status.success() {
+        true => Ok(told(output.stdout) + &told(output.stderr)),
+        false => Err(told(output.stderr)),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_and_the_console_reload_without_a_signal() {
+    let home = Home::new(1000.0);
+    set_tokens(&home);
+    let program = home.start();
+    let mode = async || {
+        let channels = get(&program, Some(ADMIN), "/api/channels").await;
+        json_of(channels).await["channels"][0]["mode"].clone()
+    };
+    home.replace("  announce: false\n", "  announce: false\n  mode: observe\n");
+    home.replace("http:\n", "http:\n  trusted_proxies: [10.0.0.1]\n");
+    let told = beside(&home, &["reload"]).unwrap();
+    assert!(told.contains("in force now: response.mode"), "{told}");
+    assert!(told.contains("takes effect after a restart: http.trusted_proxies"), "{told}");
+    assert_eq!(mode().await, "observe");
+    let told = beside(&home, &["reload"]).unwrap();
+    assert!(told.contains("nothing has changed that takes effect"), "{told}");
+
+    let page = get(&program, Some(ADMIN), "/console/configuration").await.text().await.unwrap();
+    for part in ["response.mode", "observe", "http.trusted_proxies", "after a restart", "not shown"]
+    {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    assert!(!page.contains(ADMIN) && !page.contains(OPERATOR), "{page}");
+    let api = json_of(get(&program, Some(ADMIN), "/api/configuration").await).await;
+    assert_eq!(api["need_restart"], serde_json::json!(["http.trusted_proxies"]));
+    let settings = api["settings"].as_array().unwrap();
+    let token = settings.iter().find(|it| it["key"] == "http.token").unwrap();
+    assert_eq!(token["value"], Value::Null);
+
+    home.replace("mode: observe", "mode: mention_only");
+    let reload = client().post(format!("{}/console/configuration", program.address));
+    let page = reload.bearer_auth(ADMIN).send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("In force now: response.mode"), "{page}");
+    assert_eq!(mode().await, "mention_only");
+
+    home.replace("mode: mention_only", "mode: loud");
+    let refused = beside(&home, &["reload"]).unwrap_err();
+    assert!(refused.contains("response.mode is"), "{refused}");
+    home.replace("mode: loud", "mode: mention_only");
+    home.replace("trusted_proxies: [10.0.0.1]", "listen: nowhere");
+    let api = client().post(format!("{}/api/reload", program.address)).bearer_auth(ADMIN);
+    let refused = api.send().await.unwrap();
+    assert_eq!(refused.headers()["aizuchi-refusal"], "unusable_config");
+    assert_eq!(mode().await, "mention_only");
+    let orders = json_of(get(&program, Some(ADMIN), "/api/orders").await).await;
+    let orders = orders["orders"].as_array().unwrap();
+    let told: Vec<_> = orders.iter().map(|it| (&it["kind"], &it["by"], &it["value"])).collect();
+    let (by_command, by_admin) = (Value::from("command-line"), Value::from("http.token"));
+    let expected = [(&by_admin, "response"), (&by_command, ""), (&by_command, "response")];
+    for ((kind, by, value), (who, keys)) in told.into_iter().zip(expected) {
+        assert_eq!((kind, by), (&Value::from("reload"), who));
+        assert_eq!(value.as_str().unwrap_or_default(), keys);
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_changes_a_setting_while_the_program_runs() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("mia", "the plums are ripe").await;
+    let settings = async || {
+        let found = program.get("/api/settings?channel=general").await;
+        let all = found["settings"].as_array().unwrap().clone();
+        move |name: &str| all.iter().find(|it| it["setting"] == name).unwrap()["value"].clone()
+    };
+    let set = |arguments: &[&str]| beside(&home, &[&["set"], arguments].concat());
+    assert_eq!(set(&["timing", "plain", "--channel", "#general"]).unwrap(), "timing: plain\n");
+    assert_eq!(settings().await("timing"), "plain");
+    set(&["memory", "off", "--workspace", "local"]).unwrap();
+    assert_eq!(settings().await("memory"), "off");
+    set(&["timing", "--channel", "general"]).unwrap();
+    assert_ne!(settings().await("timing"), "plain");
+    set(&["mode", "observe", "--channel", "general"]).unwrap();
+    assert_eq!(mode(&program).await, "observe");
+    set(&["mode", "--channel", "general"]).unwrap();
+    assert_eq!(mode(&program).await, "companion");
+    for (arguments, expected) in [
+        (&["timing", "hasty", "--channel", "general"][..], "\"hasty\" cannot be used for timing"),
+        (&["mood", "good", "--channel", "general"], "there is no setting \"mood\""),
+        (&["mode", "loud", "--channel", "general"], "\"loud\" is not a mode"),
+        (&["timing", "plain", "--channel", "attic"], "there is no channel \"attic\""),
+        (&["timing", "plain"], "--channel"),
+    ] {
+        let refused = set(arguments).unwrap_err();
+        assert!(refused.contains(expected), "{arguments:?}: {refused}");
+    }
+    assert_eq!(program.stop(), Some(0));
+    let refused = set(&["timing", "plain", "--channel", "general"]).unwrap_err();
+    assert!(refused.contains("nothing answers at"), "{refused}");
 }

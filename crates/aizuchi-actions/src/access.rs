@@ -46,8 +46,8 @@ impl Access {
         self.role() == Some(AccessRole::Admin)
     }
 
-    /// Whether they may have a person forgotten.
-    pub fn may_forget(&self) -> bool {
+    /// Whether they may do what concerns the whole installation, such as having a person forgotten.
+    pub fn may_administer(&self) -> bool {
         self.is_admin() || *self == Access::ThisMachine
     }
 

@@ -26,7 +26,7 @@ impl Desk<'_> {
         workspace: &WorkspaceId,
         id: &str,
     ) -> Result<Order, ActionError> {
-        if !access.may_forget() {
+        if !access.may_administer() {
             return Err(ActionRefusal::OnlyAdminForgets.into());
         }
         let user = self.user(workspace, id).await?;

@@ -55,6 +55,7 @@ mod channel_keys;
 pub mod exposure;
 pub mod source;
 pub mod reload;
+pub mod written;
 pub mod configured_models;
 
 use std::collections::BTreeMap;
@@ -97,6 +98,7 @@ use crate::transcription::TranscriptionConfig;
 use crate::tree::ConfigNode;
 use crate::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::vision::VisionConfig;
+use crate::written::{FileSetting, written_settings};
 use crate::zone::ZoneName;
 
 /// An example of every setting. It is a valid config itself.
@@ -198,6 +200,8 @@ pub struct LoadedConfig {
     pub warnings: Vec<String>,
     /// Fingerprints of the values, to compare a later version of the file with this one.
     pub fingerprints: Fingerprints,
+    /// What the file sets, in its order.
+    pub written: Vec<FileSetting>,
 }
 
 /// A config with its notices and the syntax tree that it was read from.
@@ -222,8 +226,9 @@ impl Config {
             environment.check_files()?;
             resolved.map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
             config.model_sources.env_file = config.folder.join(".env");
-            let (warnings, fingerprints) = (Vec::new(), Fingerprints::default());
-            return Ok(LoadedConfig { config, warnings, fingerprints });
+            let (warnings, written) = (Vec::new(), Vec::new());
+            let fingerprints = Fingerprints::default();
+            return Ok(LoadedConfig { config, warnings, fingerprints, written });
         };
         let file_name = file.display().to_string();
         let text = input_file::read(file, MAX_WRITTEN_BYTES)
@@ -273,7 +278,8 @@ impl Config {
         let parsed = parsed.map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
         let fingerprints = Fingerprints::new(&parsed.tree);
-        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints })
+        let written = written_settings(&parsed.tree);
+        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints, written })
     }
 
     fn parse_with_notices(

@@ -13,3 +13,4 @@ pub mod test_store;
 pub mod test_mind;
 pub mod test_platform;
 pub mod harness;
+pub mod seeded;

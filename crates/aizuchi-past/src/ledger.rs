@@ -8,7 +8,6 @@ use std::sync::Arc;
 use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
-use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{
     Attempt, AttemptResult, Decision, Evaluation, Judgment, LOOK_UP, POST, PromptOmission, Usage,
@@ -140,10 +139,8 @@ impl DecisionDetails {
                 .flat_map(|evaluation| evaluation_values(evaluation, language)),
         );
         values.extend(decision.gate.map(|gate| {
-            LabeledValue::new(
-                texts::ledger::settled_by_gate(language),
-                describe_settling_gate(gate, language),
-            )
+            let name = texts::ledger::settled_by_gate(language);
+            LabeledValue::new(name, texts::ledger::gate(language, gate))
         }));
         values.extend(self.verdict_values(language));
         values
@@ -253,21 +250,13 @@ fn quote_message(message: &StoredMessage, language: Language) -> String {
     format!("{}: {}", message.author_name, message_text(message, language))
 }
 
-/// The gate that settled a decision: its label and its reason.
-fn describe_settling_gate(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, texts::judging::gate_reason(language, gate), language)
-}
-
-/// The gate that settled a message when it was heard, if any: its label and its reason.
-pub fn describe_gate_when_heard(message: &StoredMessage, language: Language) -> Option<String> {
-    let (gate, author) = (message.gate?, message.message.author.kind);
-    let reason = texts::judging::gate_reason_when_heard(language, gate, author);
-    Some(label_with_reason(gate, reason, language))
-}
-
-fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {
-    let name = texts::ledger::gate(language, gate);
-    texts::ledger::gate_with_reason(language, name, reason)
+/// Why a gate settled a message when it was heard, if one did.
+pub fn describe_gate_when_heard(
+    message: &StoredMessage,
+    language: Language,
+) -> Option<&'static str> {
+    let author = message.message.author.kind;
+    Some(texts::judging::gate_reason_when_heard(language, message.gate?, author))
 }
 
 fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<LabeledValue> {

@@ -23,6 +23,7 @@ pub mod private_reads;
 pub mod pending_memories;
 pub mod lost_span;
 pub mod order;
+pub mod channels_order;
 pub mod stored_message;
 pub mod query;
 pub mod archive;

@@ -16,7 +16,7 @@ use aizuchi_model::memory::change::{MemoEdit, MemoryChange};
 use aizuchi_model::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
-    Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
+    self, Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
     SettingRole, SettingScope,
 };
 use aizuchi_model::standing_order::{
@@ -24,7 +24,7 @@ use aizuchi_model::standing_order::{
 };
 use jiff::Timestamp;
 
-use crate::order_journal::{OrderKind, OrderRecord};
+use crate::order_journal::{ChannelsRecord, OrderKind, OrderRecord};
 use crate::private_reads::PrivateRead;
 
 /// An order of a user.
@@ -181,6 +181,13 @@ pub enum Order {
         workspace: WorkspaceId,
         record: OrderRecord,
     },
+    /// Several orders, each for one channel, in one transaction and with one entry in the journal. It is
+    /// [resolved](Order::resolve) before it is stored.
+    InChannels {
+        workspace: WorkspaceId,
+        orders: Vec<Order>,
+        record: ChannelsRecord,
+    },
     /// Another order, recorded in the journal of orders in the same transaction.
     Signed {
         order: Box<Order>,
@@ -289,6 +296,9 @@ impl Order {
         };
         match self {
             Order::Signed { order, .. } => order.changes_in_force(now),
+            Order::InChannels { orders, .. } => {
+                orders.iter().flat_map(|order| order.changes_in_force(now)).collect()
+            }
             Order::ChangeSetting { scope, change, role, by, at, .. } => {
                 let (scope, change, by) = (scope.clone(), change.clone(), by.clone());
                 let change = OrderedChange { scope, change, role: *role, by, at: *at };
@@ -388,6 +398,7 @@ impl Order {
             | Order::TakeConsentStep { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
+            | Order::InChannels { .. }
             | Order::Note { .. } => nothing,
         }
     }
@@ -419,6 +430,7 @@ impl Order {
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteStop { workspace, .. }
+            | Order::InChannels { workspace, .. }
             | Order::Note { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),
@@ -479,6 +491,29 @@ pub struct Mute {
 }
 
 impl OrdersInForce {
+    /// Applies an order for a mute, a mode or a setting, given at `now`. Stored times have milliseconds.
+    pub fn apply(&mut self, order: &Order, now: Timestamp) {
+        if let Order::Mute { channel, until, by, .. } = order {
+            let mute = Mute { until: truncate_to_milliseconds(*until), by: *by };
+            self.mutes.retain(|(muted, mute)| muted != channel || mute.by != *by);
+            self.mutes.push((channel.clone(), mute));
+            self.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
+        }
+        if let Order::Unmute { channel, by, .. } = order {
+            self.mutes.retain(|(muted, mute)| muted != channel || mute.by > *by);
+        }
+        if let Order::Mode { channel, mode, .. } = order {
+            self.modes.retain(|(ordered, _)| ordered != channel);
+            self.modes.extend(mode.map(|mode| (channel.clone(), mode)));
+            self.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        if let Some(change) = order.setting_change(now) {
+            let known = std::mem::take(&mut self.settings);
+            let at = truncate_to_milliseconds(change.at);
+            self.settings = setting_override::changed(known, OrderedChange { at, ..change });
+        }
+    }
+
     /// The longest mute of all channels at `now`, if any.
     pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
         self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
@@ -523,6 +558,14 @@ impl OrdersInForce {
     fn active_mutes(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
         self.mutes.iter().filter(move |(_, mute)| now < mute.until).cloned()
     }
+}
+
+/// Truncates a time to the precision of the databases.
+pub(crate) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
+    if time == Timestamp::MAX {
+        return time;
+    }
+    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
 impl Order {
@@ -617,6 +660,10 @@ impl Order {
                     SettingChange::ClearAll => None,
                 },
                 ..channel(OrderKind::ChangeSetting, &scope.channel().cloned())
+            },
+            Order::InChannels { record, .. } => OrderRecord {
+                value: serde_json::to_string(record).ok().map(Into::into),
+                ..OrderRecord::new(OrderKind::ChangeChannels)
             },
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded when the forgetting begins, without a name, and only if it does begin.

@@ -2,13 +2,18 @@
 //! have their own journals.
 
 use aizuchi_model::named_enum;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::flow::DeadLetter;
+use aizuchi_model::rules::setting_override::SettingRole;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
 
 /// How long orders are kept in the journal.
 pub(crate) const ORDER_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
@@ -62,7 +67,7 @@ named_enum! {
         SignIn,
         /// What is known of a user was exported.
         Export,
-        /// The config was reloaded. The journal records the keys that changed.
+        /// The config was reloaded. The journal records the sections that changed.
         Reload,
         /// The journal records the number of a changed or dropped order, and no text.
         GiveStandingOrder,
@@ -78,6 +83,9 @@ named_enum! {
         /// A change for a workspace, a channel or a thread. The journal records the setting and its value; no value means
         /// that it was cleared, and no setting that all were.
         ChangeSetting,
+        /// A change of several channels. The journal records what each had before; see
+        /// [`ChannelsRecord`].
+        ChangeChannels,
     }
 }
 
@@ -106,5 +114,52 @@ impl OrderRecord {
         let channel = Some(consent.conversation.channel.clone());
         let (value, decision) = (Some(consent.tool.clone()), Some(consent.decision));
         Self { channel, value, decision, ..self }
+    }
+}
+
+/// What the journal keeps of an order for several channels, so that it can be undone. It names no users.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelsRecord {
+    /// The kind of each order and its value.
+    pub what: Option<(OrderKind, Option<Arc<str>>)>,
+    /// The number of the order that this one undoes.
+    pub undoes: Option<i64>,
+    pub changed: Vec<ChangedChannel>,
+    /// The channels that could not be changed or, if an order is undone, that were changed since.
+    pub unchanged: Vec<ChannelId>,
+}
+
+/// What was ordered for a channel, as far as it was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedChannel {
+    pub channel: ChannelId,
+    pub before: Ordered,
+    pub after: Ordered,
+}
+
+/// The mode, mutes and settings by kind, each with the roles that ordered them and the values.
+pub type Ordered = BTreeMap<String, Vec<(SettingRole, String)>>;
+impl ChannelsRecord {
+    /// Whether there is anything to undo. What undoes an order is not undone.
+    pub fn may_undo(&self) -> bool {
+        self.undoes.is_none() && !self.changed.is_empty()
+    }
+}
+
+impl GivenOrder {
+    /// What an order for several channels changed. `None` for other orders.
+    pub fn channels(&self) -> Result<Option<ChannelsRecord>, StoreError> {
+        if self.record.kind != OrderKind::ChangeChannels {
+            return Ok(None);
+        }
+        let record = serde_json::from_str(self.record.value.as_deref().unwrap_or_default());
+        record.map(Some).map_err(|error| StoreError::Broken(format!("an order: {error}")))
+    }
+
+    /// Describes an order for several channels as one for a channel.
+    pub fn as_one(&self, channels: &ChannelsRecord) -> Self {
+        let what = channels.what.clone();
+        let record = what.map(|(kind, value)| OrderRecord { value, ..OrderRecord::new(kind) });
+        Self { record: record.unwrap_or_else(|| self.record.clone()), ..self.clone() }
     }
 }

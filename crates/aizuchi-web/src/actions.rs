@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_actions::desk::Desk;
+use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
+use aizuchi_store::order_journal::OrderRecord;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
+use tracing::warn;
 
 use crate::access::Visitor;
 use crate::api::json;
@@ -120,6 +123,16 @@ impl Web {
             archive: &*self.archive,
             rulebook: self.room.rulebook(),
             now: self.clock.now(),
+        }
+    }
+
+    /// Records in the journal what a visitor did. A failure is logged: it is already done, and the store may be what
+    /// fails.
+    pub(crate) async fn note(&self, workspace: WorkspaceId, record: OrderRecord, by: Arc<str>) {
+        let kind = record.kind.name();
+        let noted = Order::Note { workspace, record }.signed(by);
+        if let Err(error) = self.inbox.apply_order(noted).await {
+            warn!(%error, kind, "this is missing in the journal of orders");
         }
     }
 

@@ -18,8 +18,10 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
+use crate::configuration::{ConfigurationAnswer, ReloadAnswer};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
+use crate::console::orders::{ChangedAnswer, ChannelsBody};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
@@ -44,9 +46,9 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, failures,
-    figures, files, judge_again, memories, models, order_journal, orders, people, place_settings,
-    private_reads, proposals, standing_orders, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters, demo,
+    failures, figures, files, judge_again, memories, models, order_journal, orders, people,
+    place_settings, private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -226,6 +228,10 @@ endpoints! {
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
             body<SettingBody>;
+        POST "/api/channels/order" "orderInChannels" order_in_channels => console::orders::in_channels,
+            body<ChannelsBody>, answers<ChangedAnswer>, within(MAX_TEXT_BYTES);
+        POST "/api/orders/{id}/undo" "undoOrder" undo_order => console::orders::undo,
+            answers<ChangedAnswer>;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;
     }
@@ -282,6 +288,9 @@ endpoints! {
         POST "/api/models" "chooseModel" choose_model => models::choose,
             body<ChoiceBody>, answers<ModelsAnswer>, within(MAX_FORM_BYTES);
         POST "/api/models/look" "lookForModels" look_for_models => models::look, answers<ModelsAnswer>;
+        GET "/api/configuration" "getConfiguration" get_configuration => configuration::show,
+            answers<ConfigurationAnswer>;
+        POST "/api/reload" "reload" reload => configuration::reload, answers<ReloadAnswer>;
         POST "/api/demo" "startDemo" start_demo => demo::start,
             query<WorkspaceQuery>, answers<demo::DemoView>;
         DELETE "/api/demo" "endDemo" end_demo => demo::skip, query<WorkspaceQuery>;

@@ -31,6 +31,7 @@ mod orders;
 mod standing_orders;
 mod place_settings;
 pub mod people;
+pub mod configuration;
 mod dead_letters;
 mod failures;
 mod private_reads;
@@ -90,6 +91,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::computations::Computations;
+use crate::configuration::Configuration;
 use crate::event_streams::EventStreams;
 use crate::figures::day_cache::DayCache;
 use crate::health::HealthStatus;
@@ -148,6 +150,8 @@ pub struct Web {
     pub serves_mcp: bool,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
+    /// The config in force.
+    pub configuration: Arc<Configuration>,
     /// The status that the health port reports.
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
@@ -271,12 +275,22 @@ fn router(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route(
+            "/console/channels",
+            get(console::channels::page)
+                .post(console::channels::order)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
+        .route(
             "/console/people",
             get(console::people::page)
                 .post(console::people::forget)
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/console/people/{workspace}/{user}", get(console::people::person))
+        .route(
+            "/console/configuration",
+            get(console::configuration::page).post(console::configuration::reload),
+        )
         .route("/console/channels/{workspace}/{channel}", get(console::timeline::page))
         .route(
             "/console/channels/{workspace}/{channel}/what-if",

@@ -15,7 +15,6 @@ use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
-use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{OrderKind, OrderRecord};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -24,7 +23,6 @@ use axum::http::{HeaderMap, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::warn;
 
 use crate::access::Visitor;
 use crate::api::json;
@@ -154,11 +152,7 @@ pub async fn choose(
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
     let record = OrderRecord { value: Some(model), ..OrderRecord::new(OrderKind::ChooseModel) };
-    let noted = Order::Note { workspace, record }.signed(visitor.access.signature());
-    // The model is already in use, and the store may be what fails.
-    if let Err(error) = web.inbox.apply_order(noted).await {
-        warn!(%error, "the choice of a model is missing in the journal of orders");
-    }
+    web.note(workspace, record, visitor.access.signature()).await;
     Ok(Json(view(&web, language, true)))
 }
 

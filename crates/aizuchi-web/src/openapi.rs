@@ -203,7 +203,13 @@ mod tests {
                 }
             }
         }
-        assert_eq!(without, ["post /api/models", "post /api/models/look"]);
+        assert_eq!(
+            without,
+            [
+                "post /api/models", "post /api/models/look", "get /api/configuration",
+                "post /api/reload"
+            ]
+        );
     }
 
     #[test]

@@ -53,6 +53,10 @@ aizuchi_model::refusals! {
     ModelsWithheld [FORBIDDEN "models_withheld"] texts::console::models_withheld(language);
     /// The name that confirms it is another one.
     NotConfirmed [UNPROCESSABLE_ENTITY "not_confirmed"] refusals::not_confirmed(language);
+    OnlyAdminConfigures [FORBIDDEN "only_admin_configures"]
+        refusals::only_admin_configures(language);
+    UnusableConfig(why: String) [UNPROCESSABLE_ENTITY "unusable_config"]
+        refusals::unusable_config(language, why);
     OnlyAdminReadsLooks [FORBIDDEN "only_admin_reads_looks"]
         refusals::only_admin_reads_looks(language);
     OnlyThisMachineChoosesModels [FORBIDDEN "only_this_machine_chooses_models"]
@@ -65,6 +69,7 @@ aizuchi_model::refusals! {
         refusals::unknown_workspace(language, id);
     /// The address cannot even be parsed.
     NoChannel [NOT_FOUND "unknown_channel"] refusals::no_channel(language);
+    NoOrderToUndo [NOT_FOUND "no_order_to_undo"] refusals::no_order_to_undo(language);
     // What is missing in an address.
     OnlyLocal [BAD_REQUEST "only_local"] refusals::only_local(language);
     WhichChannel [BAD_REQUEST "channel_needed"] refusals::which_channel(language);
@@ -230,6 +235,7 @@ mod tests {
             Refusal::UnknownWorkspace(id()),
             ActionRefusal::UnknownChannel { id: id(), workspace: workspace() }.into(),
             Refusal::NoChannel,
+            Refusal::NoOrderToUndo,
             ActionRefusal::UnknownUser { id: id(), workspace: workspace() }.into(),
             ActionRefusal::NoDecision.into(),
             ActionRefusal::NoDeadLetter.into(),
@@ -287,6 +293,8 @@ mod tests {
             Refusal::PageFailed,
             Refusal::SessionFailed,
             Refusal::ShuttingDown,
+            Refusal::OnlyAdminConfigures,
+            Refusal::UnusableConfig("line 3: it is not a mode".to_owned()),
             Refusal::StandingBy,
             Refusal::NotConnected(id()),
             Refusal::StepsStalled { seconds: 7 },
@@ -445,7 +453,7 @@ mod tests {
             (
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
-                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_forgets only_admin_reads_looks only_admin_regenerates \
+                no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_configures only_admin_forgets only_admin_reads_looks only_admin_regenerates \
                 only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
@@ -473,7 +481,7 @@ mod tests {
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
                 model_failed model_needed not_confirmed nothing_to_change persona_stays persona_too_long standing_order_length too_many_files \
-                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
+                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form unusable_config wrong_body wrong_cap \
                 wrong_days wrong_number wrong_persona_name",
             ),
             (429, "too_many_streams too_many_tokens too_many_uploads"),

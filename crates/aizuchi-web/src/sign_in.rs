@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::order_journal::{OrderKind, OrderRecord};
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -126,7 +128,10 @@ pub async fn sign_in(
         tracing::error!(%error, "cannot make the id of a session");
         Refusal::SessionFailed
     };
+    let (by, role) = (holder.name.clone(), holder.role.name());
     let id = authenticator.sessions.open(holder, &tokens_ended, now).map_err(broken)?;
+    let record = OrderRecord { value: Some(role.into()), ..OrderRecord::new(OrderKind::SignIn) };
+    web.note(workspace_id(), record, by).await;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
     Ok(([(header::SET_COOKIE, cookie)], OwnPage::redirect(next, start)).into_response())
 }

@@ -145,6 +145,8 @@ const FAILING: &str = "
 const HAS_LETTER: &str = "
     return [...document.querySelectorAll('[data-testid=failure]')].some((it) => it.textContent.includes('the kettle hums'))";
 
+const MUTED: &str = "[data-testid=muted] time";
+
 fn in_channel(channel: &str, what: &str) -> String {
     format!("[data-testid=channel][data-channel={channel}] {what}")
 }
@@ -165,6 +167,7 @@ async fn click_first(tab: &Tab, selector: &str, text: &str) {
 }
 
 async fn expect_cost(tab: &Tab, program: &Program, workspace: &str) {
+    tab.find("sort-cost").await;
     let found = tab.evaluate(MOST_EXPENSIVE).await;
     assert_eq!((&found[0], &found[1]), (&json!(RANDOM), &json!("random")), "{found}");
     let spending = format!("/api/spending?workspace={workspace}");
@@ -194,6 +197,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
     tab.open_page(&format!("{}/console", program.address)).await;
 
     // What did it cost today, and where?
+    tab.click("to-channels").await;
     expect_cost(&tab, &program, &workspace).await;
 
     // Why was it silent on this message?
@@ -222,17 +226,14 @@ async fn six_tasks_are_done_from_the_console_alone() {
     harness.until_kept(remembered, 0).await;
 
     // Silence #random for two hours.
-    tab.click("to-overview").await;
-    tab.find("workspace").await;
-    tab.evaluate(&format!(
-        "document.querySelector({}).click()",
-        json!(in_channel(RANDOM, "[data-testid=mute]"))
-    ))
-    .await;
-    tab.expect_result(&is_there(&in_channel(RANDOM, ".mark.warn time")), json!(true)).await;
+    tab.click("to-channels").await;
+    click_first(&tab, &in_channel(RANDOM, "th a"), "random").await;
+    tab.click("mute").await;
+    tab.expect_result(&is_there(MUTED), json!(true)).await;
     expect_silenced(&harness, RANDOM).await;
 
     // Which model fails, and since when?
+    tab.click("to-overview").await;
     click_first(&tab, "[data-testid=troubles] a", "openai/large-1").await;
     tab.expect_result(FAILING, json!([(now - 3 * HOUR_MS).to_string(), ERROR])).await;
 
@@ -254,7 +255,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
 }
 
 /// Presses Tab until the focus is on the element that a CSS selector finds.
-async fn tab_to(tab: &Tab, selector: &str) {
+pub async fn tab_to(tab: &Tab, selector: &str) {
     let is_focused =
         format!("return document.activeElement?.matches({}) ?? false", json!(selector));
     for _ in 0..200 {
@@ -275,17 +276,25 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab.press(Key::Enter).await;
     tab.expect_result("return location.pathname === '/login'", json!(false)).await;
     tab.open_page(&format!("{}/console", program.address)).await;
+    tab_to(&tab, "[data-testid=to-channels]").await;
+    tab.press(Key::Enter).await;
     expect_cost(&tab, program, workspace).await;
 
-    tab_to(&tab, &in_channel(LOBBY, "[data-testid=mute]")).await;
+    tab_to(&tab, &in_channel(LOBBY, "th a")).await;
+    tab.press(Key::Enter).await;
+    tab.find("timeline").await;
+    tab_to(&tab, "[data-testid=mute]").await;
     assert_eq!(
         tab.evaluate("return document.activeElement.textContent").await,
         json!("2 時間ミュート")
     );
     tab.press(Key::Enter).await;
-    tab.expect_result(&is_there(&in_channel(LOBBY, ".mark.warn time")), json!(true)).await;
+    tab.expect_result(&is_there(MUTED), json!(true)).await;
     expect_silenced(harness, LOBBY).await;
 
+    tab_to(&tab, "[data-testid=to-channels]").await;
+    tab.press(Key::Enter).await;
+    tab.find("sort-cost").await;
     tab_to(&tab, &in_channel(RANDOM, "th a")).await;
     tab.press(Key::Enter).await;
     tab.find("timeline").await;

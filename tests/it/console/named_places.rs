@@ -61,6 +61,7 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         ("/console".to_owned(), "Dev Team (Slack)"),
         (format!("/console?workspace={workspace}"), "Dev Team (Slack)"),
         ("/console/queue".to_owned(), &*label),
+        ("/console/channels".to_owned(), &*label),
         ("/console/report".to_owned(), &*label),
         (format!("/console/memory?workspace={workspace}"), &*label),
         (format!("/console/channels/{workspace}/{}", harness.tea), &*label),

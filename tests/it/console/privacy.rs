@@ -20,12 +20,13 @@ const SECRET_NAME: &str = "attic";
 /// Returns every address whose response contains data of this workspace.
 async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     let mut pages: Vec<String> = [
-        "/", "/console", "/console/queue", "/console/orders", "/console/figures", "/api/figures",
-        "/console/memory", "/console/report", "/console/persona", "/console/api",
-        "/api/openapi.json", "/api/memories", "/api/memory-changes", "/api/orders",
-        "/api/opt-outs", "/metrics", "/ready", "/api/workspaces", "/api/models", "/api/health",
-        "/api/status", "/api/dead-letters", "/api/proposals", "/api/private-reads",
-        "/api/channels", "/api/room", "/api/people", "/api/spending",
+        "/", "/console", "/console/channels", "/console/queue", "/console/orders",
+        "/console/figures", "/api/figures", "/console/memory", "/console/report",
+        "/console/persona", "/console/api", "/api/openapi.json", "/api/memories",
+        "/api/memory-changes", "/api/orders", "/api/opt-outs", "/metrics", "/ready",
+        "/api/workspaces", "/api/models", "/api/health", "/api/status", "/api/dead-letters",
+        "/api/proposals", "/api/private-reads", "/api/channels", "/api/room", "/api/people",
+        "/api/spending",
     ]
     .map(str::to_owned)
     .into();
@@ -49,6 +50,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     }
     pages.push(format!("/console/memory?workspace={workspace}&person=Mio"));
     for channel in [&harness.tea, &harness.attic] {
+        pages.push(format!("/console?channel={channel}"));
         let what_if = format!("/console/channels/{workspace}/{channel}/what-if");
         pages.push(format!("{what_if}?days=1&min_confidence=0.9"));
         pages.push(what_if);

@@ -46,16 +46,17 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Forms that redirect to a page that a `GET` shows.
-const ACTIONS: [&str; 6] = [
+const ACTIONS: [&str; 7] = [
     "console::people::forget",
     "console::queue::decide",
+    "console::channels::order",
     "console::memory::order",
     "console::orders::order",
     "sign_in::sign_in",
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 20] = [
     "/",
     "/login",
     "/live",
@@ -63,12 +64,14 @@ const OTHERS: [&str; 18] = [
     "/metrics",
     "/api/openapi.json",
     "/console",
+    "/console/channels",
     "/console/queue",
     "/console/failures",
     "/console/orders",
     "/console/figures",
     "/console/memory",
     "/console/people",
+    "/console/configuration",
     "/console/report",
     "/console/report.css",
     "/console/persona",
@@ -103,6 +106,7 @@ impl<'a> Walk<'a> {
         let timeline = format!("/console/channels/{workspace}/{channel}");
         let memory = format!("/console/memory?workspace={workspace}");
         let mut pages = vec![
+            format!("/console?workspace={workspace}&channel={channel}&result=held_back"),
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),
@@ -149,6 +153,7 @@ impl<'a> Walk<'a> {
         };
         let mut forms = vec![
             trial(("text", search.clone())),
+            PageForm { path: "/console/configuration".to_owned(), fields: Vec::new() },
             PageForm {
                 path: format!("{timeline}/what-if"),
                 fields: vec![

@@ -197,6 +197,11 @@ impl Inbox {
             let _turn = self.channel_cache.lock_for_order().await;
             // This comes before the store, because the order applies even if the caller stops waiting here.
             let now = self.clock.now();
+            let mut order = order;
+            if let Order::InChannels { workspace, .. } = order.unsigned().0 {
+                let in_force = self.store.orders(workspace).await?;
+                order = order.resolve(in_force, now);
+            }
             self.channel_cache.apply_order(&order, now);
             let conversations = &self.channel_cache.conversations;
             let stored = self.store.order(order.clone(), now).await;

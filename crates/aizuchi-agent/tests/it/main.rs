@@ -21,6 +21,7 @@ mod why_in_channel;
 mod forget_me;
 mod companions;
 mod channel_waits;
+mod channels_order;
 mod remembered;
 mod quoting;
 mod remembered_places;

@@ -404,6 +404,7 @@ impl Simulation {
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteStop { .. }
+            | Order::InChannels { .. }
             | Order::Note { .. }
             | Order::Signed { .. } => {}
         }

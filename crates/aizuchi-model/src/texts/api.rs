@@ -94,6 +94,12 @@ texts! {
     change_setting:
         "Changes a setting of a workspace, a channel or a thread; null clears it."
         / "ワークスペース、チャンネル、スレッドの設定を変更する。null を指定すると取り消す。";
+    order_in_channels:
+        "Changes the mode, the mute or a setting of several channels at once."
+        / "複数のチャンネルのモード、ミュート、設定をまとめて変更する。";
+    undo_order:
+        "Undoes a change of several channels, except where something was changed since."
+        / "複数のチャンネルへの変更を元に戻す（その後に変更されたチャンネルを除く）。";
     list_orders:
         "Lists the journal of orders (who ordered what), newest first."
         / "操作の記録（誰が何を操作したか）を新しい順に取得する。";
@@ -171,6 +177,12 @@ texts! {
     look_for_models:
         "Searches for local model servers again. Accepted only from the page on this machine."
         / "ローカルのモデルサーバーを探し直す。このマシンのページからのみ受け付ける。";
+    get_configuration:
+        "Returns what the config file sets, without secrets, and which changes wait for a restart. For admins."
+        / "設定ファイルの内容（認証情報を除く）と、再起動を待つ変更を取得する。管理者のみ。";
+    reload:
+        "Reads the config again, and applies what needs no restart. For admins."
+        / "設定を読み直し、再起動の要らない変更を適用する。管理者のみ。";
     start_demo:
         "Starts the demo, unless it is running, and returns its channel."
         / "デモを開始し、そのチャンネルを返す。再生中ならそのまま続ける。";

@@ -4,7 +4,7 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 68] = [
+pub const MEANINGS: &[(&str, &str)] = &[
     ("How many failures to skip.", "読み飛ばす件数。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -80,6 +80,11 @@ pub const MEANINGS: [(&str, &str); 68] = [
         "この発言に付けるためにアップロードしておいたファイルの ID。",
     ),
     (
+        "The keys that have changed since the start, and take effect at the next one.",
+        "起動後に変更され、次の起動で有効になる項目。",
+    ),
+    ("The keys whose new values are in effect.", "新しい値が有効になった項目。"),
+    (
         "The maximum cost, in the currency of the prices. If omitted, the judge is not asked and the cost is estimated.",
         "費用の上限（料金表の通貨）。省略すると、判断役には尋ねず、費用の見積もりだけを返す。",
     ),
@@ -119,7 +124,12 @@ pub const MEANINGS: [(&str, &str); 68] = [
         "The number of the play. Events about the demo have it, too; a later play has a higher one.",
         "この上演の番号。デモのイベントにもあり、あとの上演ほど大きい。",
     ),
+    ("The path of the config file; null if there is none.", "設定ファイルのパス。なければ null。"),
     ("The person's id.", "その人の ID。"),
+    (
+        "The platforms that refused their new secrets, and keep the old ones.",
+        "新しい認証情報を拒否し、以前のものを使い続けるプラットフォーム。",
+    ),
     (
         "The recorded verdict; null if the judge's answer could not be used.",
         "記録にある判断。判断役の答えが使えなかった場合は null。",
@@ -164,6 +174,10 @@ pub const MEANINGS: [(&str, &str); 68] = [
     (
         "What costs most comes first, here and in the next two.",
         "費用の多い順。次の 2 つの一覧も同じ。",
+    ),
+    (
+        "What the file sets. Everything else has its default.",
+        "ファイルで設定された項目。ほかはすべて既定値。",
     ),
     (
         "What was learned from decisions about proposals, for each channel with any.",

@@ -17,7 +17,6 @@ texts! {
     mode_heading: "Mode" / "モード";
     passed_gates: "Rules that did not apply" / "該当しなかったルール";
     state_heading: "Conversation" / "会話の状態";
-    gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
     list_separator: ", " / "、";
     deleted: "(deleted)" / "（削除されました）";
     /// A message that was erased because its retention period is over.

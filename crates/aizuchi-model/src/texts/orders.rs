@@ -12,6 +12,9 @@ texts! {
     everywhere: "everywhere" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
+    unchanged(names: &str): "not changed: {names}" / "変更なし：{names}";
+    undo: "Undo" / "元に戻す";
+    undone(what: &str): "undone: {what}" / "元に戻した：{what}";
     as_configured: "as configured" / "設定のとおり";
     forgotten: "(somebody who was forgotten)" / "（忘却済みの人）";
 
@@ -58,6 +61,7 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "draft_standing_order" => pick(language, "draft a standing order", "指示を下書き"),
         "keep_standing_order" => pick(language, "keep a draft", "下書きを採用"),
         "drop_order_draft" => pick(language, "discard a draft", "下書きを破棄"),
+        "change_channels" => pick(language, "change channels", "チャンネルをまとめて変更"),
         "change_setting" => pick(language, "change a setting", "設定を変更"),
         other => other,
     }

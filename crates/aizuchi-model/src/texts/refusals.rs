@@ -34,8 +34,8 @@ texts! {
         "Too many wrong tokens. Try again in {seconds} s."
         / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
     wrong_link:
-        "This link no longer works: it works once, and for ten minutes. `aizuchi console link` makes another."
-        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。`aizuchi console link` で新しいリンクを作れます。";
+        "This link no longer works: it works once, and for ten minutes. The command aizuchi console link makes another."
+        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。新しいリンクは、コマンド aizuchi console link で作れます。";
 
     // What a role may do and read.
     role_excluded(role: &str):
@@ -43,8 +43,8 @@ texts! {
         / "役割 {role} では、ここは利用できません";
     no_orders: "your role gives no orders" / "あなたの役割では操作できません";
     sign_in_to_read:
-        "what was said in other workspaces needs a sign-in: set http.token, or use `aizuchi console link`"
-        / "ほかのワークスペースの発言を読むにはログインが必要です。http.token を設定するか、`aizuchi console link` を使ってください";
+        "what was said in other workspaces needs a sign-in: set http.token, or use the command aizuchi console link"
+        / "ほかのワークスペースの発言を読むにはログインが必要です。http.token を設定するか、コマンド aizuchi console link を使ってください";
     channel_withheld:
         "your role does not read what was said in this channel"
         / "あなたの役割では、このチャンネルの発言は読めません";
@@ -62,6 +62,12 @@ texts! {
         / "非公開の項目がある記憶を作り直せるのは、管理者だけです";
     only_admin_forgets:
         "only an admin has a person forgotten" / "人の情報を忘却できるのは、管理者だけです";
+    only_admin_configures:
+        "only an admin may see the configuration and have it read again"
+        / "設定の閲覧と読み直しができるのは、管理者だけです";
+    unusable_config(why: &str):
+        "the config cannot be used, so the settings stay as they are: {why}"
+        / "設定ファイルに問題があるため、設定は変更されません：{why}";
     persona_stays:
         "that is the companion itself, which cannot be forgotten"
         / "コンパニオン自身の情報は忘却できません";
@@ -117,6 +123,9 @@ texts! {
         "before is the id of a dead letter, a number"
         / "before には「発言できなかったもの」の ID（番号）を指定してください";
     change_number_needed: "before is the number of a change" / "before には変更の番号を指定してください";
+    no_order_to_undo:
+        "there is no order for several channels with this number"
+        / "この番号の、複数のチャンネルへの操作はありません";
     order_number_needed:
         "before is the number of an order"
         / "before には操作の番号を指定してください";
@@ -171,6 +180,9 @@ texts! {
     format_of_standing_order:
         r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one; "draft": true for a draft"#
         / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}。下書きにするには "draft": true も"#;
+    format_of_channels:
+        r#"{"channels": ["…"], "order": "mode observe"}; the orders are mode (as configured without one), mute 120 (minutes), mute, unmute, and with "value": set min_confidence, clear min_confidence"#
+        / r#"{"channels": ["…"], "order": "mode observe"}。order は mode（モードがなければ設定のとおり）、mute 120（分数）、mute、unmute、set min_confidence（"value" も）、clear min_confidence のどれか"#;
     format_of_setting:
         r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce (on, off; not of threads, which nothing joins), memory (on, off), tools (on, off, or names) and model (a name in models.named)"#
         / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce（on、off。スレッドには参加がないので指定できない）、memory（on、off）、tools（on、off、名前）、model（models.named の名前）のどれか"#;

@@ -159,6 +159,12 @@ async fn carry_out(
         | Order::Reset { .. }
         | Order::NoteStop { .. }
         | Order::Note { .. } => None,
+        Order::InChannels { orders, .. } => {
+            for order in orders {
+                Box::pin(carry_out(connection, counters, order, now)).await?;
+            }
+            return Ok(());
+        }
         // Unwrapped by the caller.
         Order::Signed { .. } => return Ok(()),
     };

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::memory::asker::signer;
-use aizuchi_model::rules::setting_override::{self, OrderedChange};
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::order::{Mute, Order};
+use crate::order::{Order, truncate_to_milliseconds};
 use crate::order_journal::{GivenOrder, OrderJournalQuery, OrderRecord};
 use crate::volatile::VolatileState;
-use crate::volatile::records::truncate_to_milliseconds;
 
 impl VolatileState {
     pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
@@ -21,28 +19,21 @@ impl VolatileState {
             record.into_iter().for_each(|it| self.record_order(workspace.clone(), it, &by, now));
             return Ok(());
         }
-        let setting = order.setting_change(now);
+        if let Order::InChannels { orders, .. } = order {
+            return orders.into_iter().try_for_each(|order| self.apply_order(order, now));
+        }
         let workspace = order.workspace().clone();
         let orders = self.orders.entry(workspace.clone()).or_default();
         match &order {
-            Order::Mute { channel, until, by, .. } => {
-                let mute = Mute { until: truncate_to_milliseconds(*until), by: *by };
-                orders.mutes.retain(|(muted, mute)| muted != channel || mute.by != *by);
-                orders.mutes.push((channel.clone(), mute));
-            }
-            Order::Unmute { channel, by, .. } => {
-                orders.mutes.retain(|(muted, mute)| muted != channel || mute.by > *by);
-            }
-            Order::Mode { channel, mode, .. } => {
-                orders.modes.retain(|(ordered, _)| ordered != channel);
-                orders.modes.extend(mode.map(|mode| (channel.clone(), mode)));
-            }
             Order::OptOut { user, .. } => {
                 orders.opted_out.retain(|other| other != user);
                 orders.opted_out.push(user.clone());
             }
             Order::OptIn { user, .. } => orders.opted_out.retain(|other| other != user),
-            Order::ChangeSetting { .. }
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Mode { .. }
+            | Order::ChangeSetting { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::NoteStop { .. } => {}
@@ -67,16 +58,11 @@ impl VolatileState {
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
+            | Order::InChannels { .. }
             | Order::Note { .. }
             | Order::Signed { .. } => return Err(StoreError::unkept()),
         }
-        if let Some(change) = setting {
-            let known = std::mem::take(&mut orders.settings);
-            let at = truncate_to_milliseconds(change.at);
-            orders.settings = setting_override::changed(known, OrderedChange { at, ..change });
-        }
-        orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
-        orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
+        orders.apply(&order, now);
         orders.opted_out.sort();
         self.revision += 1;
         if let Order::OptOut { user, .. } | Order::Redact { user, .. } = &order {

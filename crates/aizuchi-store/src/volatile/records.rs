@@ -117,11 +117,3 @@ pub(super) struct OutboxRecord {
     /// Whether it is an unsolicited text. A reaction is not.
     pub(super) is_unsolicited: bool,
 }
-
-/// Truncates a time to the precision of the databases.
-pub(super) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
-    if time == Timestamp::MAX {
-        return time;
-    }
-    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
-}

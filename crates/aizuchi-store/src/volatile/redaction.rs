@@ -7,8 +7,9 @@ use aizuchi_model::chat::{ConversationId, Message, UserId, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use jiff::Timestamp;
 
+use crate::order::truncate_to_milliseconds;
 use crate::volatile::VolatileState;
-use crate::volatile::records::{MessageRecord, truncate_to_milliseconds};
+use crate::volatile::records::MessageRecord;
 
 impl VolatileState {
     /// Makes the messages that carry a user's words the user's own, so that they are withheld or forgotten with the

@@ -23,6 +23,7 @@ pub struct Layout<'a> {
     /// The name of the reader.
     pub reader: String,
     pub may_order: bool,
+    pub may_administer: bool,
     pub has_room: bool,
     /// Which link in the head leads to this page.
     pub section: Section,
@@ -37,6 +38,7 @@ pub struct Layout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Overview,
+    Channels,
     Channel,
     Queue,
     Orders,
@@ -44,6 +46,7 @@ pub enum Section {
     Figures,
     Memory,
     People,
+    Configuration,
     Trial,
     Persona,
     Report,
@@ -65,6 +68,7 @@ impl<'a> Layout<'a> {
             has_session: visitor.session.is_some(),
             reader,
             may_order: visitor.access.may_order(),
+            may_administer: visitor.access.may_administer(),
             has_room: allows(&visitor.access, &Method::GET, "/"),
             section,
             zone: calendar.zone_name(web.clock.now()),
@@ -78,12 +82,14 @@ impl<'a> Layout<'a> {
         let is_here = matches!(
             (self.section, section),
             (Section::Overview, "overview")
+                | (Section::Channels, "channels")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
                 | (Section::Failures, "failures")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
                 | (Section::People, "people")
+                | (Section::Configuration, "configuration")
                 | (Section::Persona, "persona")
                 | (Section::Report, "report")
                 | (Section::Api, "api")
@@ -96,13 +102,15 @@ impl<'a> Layout<'a> {
         match self.section {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
+            | Section::Channels
             | Section::Channel
             | Section::Queue
             | Section::Orders
             | Section::Failures
             | Section::Figures
             | Section::Memory
-            | Section::People => false,
+            | Section::People
+            | Section::Configuration => false,
         }
     }
 }

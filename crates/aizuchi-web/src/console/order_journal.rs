@@ -10,7 +10,7 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_store::FORGOTTEN_USER_ID;
-use aizuchi_store::order_journal::{GivenOrder, OrderKind};
+use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderKind};
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -58,6 +58,10 @@ struct OrderRow {
     place: String,
     /// The page of the channel or the decision.
     address: Option<String>,
+    /// Whether it can be undone.
+    may_undo: bool,
+    /// The channels that an order for several did not change.
+    unchanged: Option<String>,
 }
 
 struct OptOutRow {
@@ -200,13 +204,17 @@ impl JournalNames {
     }
 
     fn row(&self, given: &GivenOrder, language: Language) -> OrderRow {
-        let (workspace, record) = (&given.workspace, &given.record);
-        let channel = record.channel.as_ref().map(|channel| {
+        let channels = given.channels().ok().flatten();
+        let one = channels.as_ref().map(|channels| given.as_one(channels));
+        let (workspace, record) = (&given.workspace, &one.as_ref().unwrap_or(given).record);
+        let name = |channel: &ChannelId| {
             let name = self.channels.get(&(workspace.clone(), channel.clone()));
             name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
-        });
+        };
+        let channel = record.channel.as_ref().map(name);
         let user = record.user.as_ref().map(|user| self.user(workspace, user.as_str(), language));
-        let of_channel = record.channel.as_ref().map(|channel| channel_address(workspace, channel));
+        let of_channel =
+            given.record.channel.as_ref().map(|channel| channel_address(workspace, channel));
         let of_decision = record.decision.map(|id| decision_address(workspace, id));
         OrderRow {
             number: given.number,
@@ -218,12 +226,18 @@ impl JournalNames {
             },
             what: what(given, language),
             until: record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new),
-            place: match (record.kind, channel.or(user)) {
-                (_, Some(place)) => place,
-                (OrderKind::Mute | OrderKind::Unmute, None) => {
+            unchanged: channels.as_ref().filter(|it| !it.unchanged.is_empty()).map(|channels| {
+                let names: Vec<String> = channels.unchanged.iter().map(name).collect();
+                texts::orders::unchanged(language, &names.join(", "))
+            }),
+            may_undo: channels.as_ref().is_some_and(ChannelsRecord::may_undo),
+            place: match (channels, record.kind, channel.or(user)) {
+                (Some(channels), _, _) => texts::channels::count(language, channels.changed.len()),
+                (None, _, Some(place)) => place,
+                (None, OrderKind::Mute | OrderKind::Unmute, None) => {
                     texts::orders::everywhere(language).to_owned()
                 }
-                (_, None) => "–".to_owned(),
+                (None, _, None) => "–".to_owned(),
             },
             address: of_decision.or(of_channel),
         }
@@ -232,6 +246,13 @@ impl JournalNames {
 
 /// Describes what was ordered.
 fn what(given: &GivenOrder, language: Language) -> String {
+    if let Ok(Some(channels)) = given.channels() {
+        let told = what(&given.as_one(&channels), language);
+        return match channels.undoes {
+            Some(_) => texts::orders::undone(language, &told),
+            None => told,
+        };
+    }
     let record = &given.record;
     let word = texts::orders::kind(language, record.kind.name());
     let more = match (record.kind, record.value.as_deref()) {
@@ -242,6 +263,8 @@ fn what(given: &GivenOrder, language: Language) -> String {
             let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
             Some(mode.map_or(name, |mode| texts::ledger::mode(language, mode)).to_owned())
         }
+        // Its numbers are on the page of people.
+        (OrderKind::Forget, _) => None,
         (_, value) => value.map(str::to_owned),
     };
     match more {
@@ -333,6 +356,7 @@ mod tests {
             OrderKind::KeepStandingOrder,
             OrderKind::DropOrderDraft,
             OrderKind::ChangeSetting,
+            OrderKind::ChangeChannels,
         ] {
             let word = texts::orders::kind(Language::Ja, kind.name());
             assert_ne!(word, kind.name());

@@ -1,20 +1,28 @@
 //! The forms of the console: orders, and actions on dead letters. Browsers without scripts are redirected to the page
 //! that they came from.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::texts::refusals;
 use aizuchi_store::order::Order;
-use axum::Form;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Extension, State};
+use aizuchi_store::order_journal::{ChannelsRecord, OrderJournalQuery, OrderKind};
+use axum::extract::rejection::{FormRejection, JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
 use axum::response::Redirect;
-use serde::Deserialize;
+use axum::{Form, Json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
+use crate::api::json;
+use crate::console::layout::encode;
+use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::marks::MarkBody;
 use crate::orders::{self, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
@@ -22,14 +30,17 @@ use crate::own_page::{self, OwnPage};
 use crate::place_settings::SettingBody;
 use crate::refusal::Refusal;
 use crate::standing_orders::{self, DraftKeep, StandingOrderBody, StandingOrderDrop};
-use crate::{ApiProblem, Web, workspaces};
+use crate::{ApiProblem, JsonResult, Web, workspaces};
 
-#[derive(Deserialize)]
+/// The page that shows what an order for several channels did, and undoes it.
+pub const JOURNAL: &str = "/console/orders#journal";
+
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
-    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear
-    /// language`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
+    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language`, `clear
+    /// language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -40,7 +51,7 @@ pub struct OrderForm {
     user: Option<String>,
     /// The text of a standing order.
     text: Option<String>,
-    /// The value of a setting, which may apply to a thread.
+    /// The value of a setting, which may apply to a thread; or what a mute of everything replaced.
     value: Option<String>,
     thread: Option<String>,
     /// The page to return to.
@@ -54,9 +65,138 @@ pub async fn order(
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
-    let back = OwnPage::redirect(form.back.as_ref(), "/console");
-    web.apply(form.order(&web, &visitor.access).await?).await?;
+    if let Some(number) = form.order.strip_prefix("undo ") {
+        undo_order(&web, &visitor.access, number.parse().unwrap_or(NO_NUMBER)).await?;
+        return Ok(Redirect::to(JOURNAL));
+    }
+    let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
+    match &*form.order {
+        "mute-everything" => {
+            let replaced = mute_all::mute(&web, access).await?;
+            return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
+        }
+        "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
+        _ => web.apply(form.order(&web, access).await?).await?,
+    }
     Ok(back)
+}
+
+/// An order for several channels of a workspace. What could not be changed does not keep the others from it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelsBody {
+    /// The id of a workspace; the local room if omitted.
+    pub workspace: Option<String>,
+    /// The ids of the channels.
+    pub channels: BTreeSet<ChannelId>,
+    /// `mode observe`, `mode` (as configured), `mute 120` (minutes), `mute`, `unmute`, `set min_confidence` or
+    /// `clear min_confidence`; other settings likewise.
+    pub order: String,
+    /// The value of a setting.
+    pub value: Option<String>,
+}
+
+/// What an order for several channels did.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangedAnswer {
+    /// The number of the order in the journal, by which it is undone.
+    number: i64,
+    /// The channels that were changed. Those that had the value already are in neither list.
+    changed: Vec<ChannelId>,
+    /// The channels that could not be changed or, if an order is undone, that were changed since.
+    unchanged: Vec<ChannelId>,
+}
+
+/// `POST /api/channels/order`.
+pub async fn in_channels(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Result<Json<ChannelsBody>, JsonRejection>,
+) -> JsonResult<ChangedAnswer> {
+    json(body, refusals::format_of_channels)?.give(&web, &visitor.access).await.map(Json)
+}
+
+/// `POST /api/orders/{id}/undo`.
+pub async fn undo(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    number: Result<Path<i64>, PathRejection>,
+) -> JsonResult<ChangedAnswer> {
+    let number = number.map_or(NO_NUMBER, |Path(number)| number);
+    undo_order(&web, &visitor.access, number).await.map(Json)
+}
+
+async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAnswer, ApiProblem> {
+    access.require_orders()?;
+    let before = Some(number.saturating_add(1));
+    let query = OrderJournalQuery { workspace: None, kind: None, before, limit: 1 };
+    let given = web.archive.order_journal(&query).await?.pop().filter(|it| it.number == number);
+    let given = given.ok_or(Refusal::NoOrderToUndo)?;
+    let record = given.channels()?.filter(ChannelsRecord::may_undo);
+    let record = record.ok_or(Refusal::NoOrderToUndo)?;
+    let record = ChannelsRecord { undoes: Some(number), unchanged: Vec::new(), ..record };
+    give(web, access, (given.workspace, Vec::new(), record)).await
+}
+
+/// Gives an order for several channels, and reads from the journal what it did.
+async fn give(
+    web: &Web,
+    access: &Access,
+    (workspace, orders, record): (WorkspaceId, Vec<Order>, ChannelsRecord),
+) -> Result<ChangedAnswer, ApiProblem> {
+    let order = Order::InChannels { workspace: workspace.clone(), orders, record };
+    web.apply(order.signed(access.signature())).await?;
+    let kind = Some(OrderKind::ChangeChannels);
+    // Others may have given orders meanwhile.
+    let query = OrderJournalQuery { workspace: Some(workspace), kind, before: None, limit: 20 };
+    let newest = web.archive.order_journal(&query).await?.into_iter();
+    for given in newest.filter(|given| given.by == access.signature()) {
+        if let Some(record) = given.channels()? {
+            return Ok(ChangedAnswer {
+                number: given.number,
+                changed: record.changed.into_iter().map(|changed| changed.channel).collect(),
+                unchanged: record.unchanged,
+            });
+        }
+    }
+    Err(Refusal::NoOrderToUndo.into())
+}
+
+impl ChannelsBody {
+    pub async fn give(self, web: &Web, access: &Access) -> Result<ChangedAnswer, ApiProblem> {
+        const VERBS: [&str; 5] = ["mode", "mute", "unmute", "set", "clear"];
+        let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
+        // An empty name stands for all channels.
+        let is_whole = self.channels.iter().any(|channel| channel.as_str().is_empty());
+        if is_whole
+            || self.channels.is_empty()
+            || !VERBS.contains(&self.order.split(' ').next().unwrap_or_default())
+        {
+            return Err(Refusal::WrongBody(refusals::format_of_channels).into());
+        }
+        let (mut given, mut refusal) = (Vec::new(), None);
+        let mut record = ChannelsRecord::default();
+        for channel in self.channels {
+            let form = OrderForm {
+                order: self.order.clone(),
+                workspace: self.workspace.clone(),
+                channel: Some(channel.to_string()),
+                value: self.value.clone(),
+                ..OrderForm::default()
+            };
+            match form.order(web, access).await {
+                Ok(order) => given.push(order.unsigned().0.clone()),
+                Err(problem) => {
+                    record.unchanged.push(channel);
+                    refusal = Some(problem);
+                }
+            }
+        }
+        match refusal {
+            Some(problem) if given.is_empty() => Err(problem),
+            Some(_) | None => give(web, access, (workspace, given, record)).await,
+        }
+    }
 }
 
 impl OrderForm {
@@ -88,7 +228,7 @@ impl OrderForm {
                 StopBody { workspace, channel: channel()? }.order(web, access, NO_NUMBER).await
             }
             "mode" => {
-                let name = self.mode.as_deref().unwrap_or_default();
+                let name = argument.or(self.mode.as_deref()).unwrap_or_default();
                 let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
                 if mode.is_none() && !name.is_empty() {
                     return Err(malformed());

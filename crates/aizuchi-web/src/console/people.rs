@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::{AuthorKind, User, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::people::ForgetReport;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -123,7 +124,7 @@ pub async fn page(
     let search = encode(query.person.trim());
     let address = format!("{}&person={search}", list_address(&workspace));
     let shown = (people.len(), all);
-    let forgettings = match access.may_forget() {
+    let forgettings = match access.may_administer() {
         true => {
             let forgettings = read_forgettings(&web, access, Some(workspace.clone())).await?;
             let row = |it| {
@@ -183,7 +184,7 @@ pub async fn person(
             encode(&person.user.name)
         ),
         export: access.may_read_models(&workspace).then(|| format!("/api/person/export?{query}")),
-        may_forget: access.may_forget() && person.user.kind != AuthorKind::Persona,
+        may_forget: access.may_administer() && person.user.kind != AuthorKind::Persona,
         forgetting: running
             .map(|it| texts::people::being_forgotten(language, it.done + 1, it.phases)),
         row: PersonRow::new(&person.user, person.opted_out, language),
@@ -240,7 +241,10 @@ impl PersonRow {
 
 impl ForgettingRow {
     fn new(view: ForgettingView, workspace: String, language: Language) -> Self {
-        let gone = view.gone;
+        let gone = view.gone.map_or("–".to_owned(), |gone| {
+            let ForgetReport { messages, own_messages, memos, memories } = gone;
+            texts::people::gone(language, messages, own_messages, memos, memories)
+        });
         Self {
             number: view.number,
             at: TimeView::from_seconds(view.ts),
@@ -249,9 +253,7 @@ impl ForgettingRow {
                 true => texts::people::done(language).to_owned(),
                 false => texts::people::being_forgotten(language, view.step + 1, view.steps),
             },
-            gone: texts::people::gone(
-                language, gone.messages, gone.own_messages, gone.memos, gone.memories,
-            ),
+            gone,
         }
     }
 }

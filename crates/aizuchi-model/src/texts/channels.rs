@@ -1,0 +1,28 @@
+//! The console's page of channels.
+
+texts! {
+    title: "Channels" / "チャンネル";
+    count(count: usize): "Channels: {count}" / "チャンネル：{count}";
+    name: "Name" / "名前";
+    only: "Only" / "絞り込み";
+    sort: "Sort by" / "並べ替え";
+    all: "all" / "すべて";
+    private: "private" / "非公開";
+    silent: "said nothing for a week" / "1 週間発言なし";
+    muted: "muted" / "ミュート中";
+    failing: "not caught up, or failing" / "未読あり・失敗";
+    costly: "cost something today" / "今日費用が発生";
+    choose(name: &str): "Choose {name}" / "{name} を選ぶ";
+    chosen: "the chosen ones" / "選んだもの";
+    matching(count: usize): "all {count} that match" / "該当する {count} 件すべて";
+    whom: "Channels" / "対象";
+    change: "Change" / "変更";
+    change_what: "choose …" / "選択…";
+    mode(mode: &str): "Mode: {mode}" / "モード：{mode}";
+    threshold: "Confidence to speak from: the value" / "話す確信度：右の値";
+    configured_threshold: "Confidence to speak from: as configured" / "話す確信度：設定のとおり";
+    value: "Value, 0 to 1" / "値（0～1）";
+    apply: "Apply" / "適用";
+    nothing: "No channel matches." / "該当するチャンネルはありません。";
+    unread: "not caught up" / "未読あり";
+}
