@@ -287,9 +287,7 @@ impl WorkspaceFailures {
 fn next_try(calls: &FailedCalls, steps: &[Step], memories: &[PendingMemory]) -> Option<Timestamp> {
     let is_post = &*calls.verb == POST;
     let retried = steps.iter().filter(|step| {
-        step.attempts > 0
-            && Some(step.decision) == calls.decision
-            && matches!(step.work, Work::Post(_)) == is_post
+        Some(step.decision) == calls.decision && matches!(step.work, Work::Post(_)) == is_post
     });
     let unmade = memories.iter().filter(|PendingMemory { key, failure, .. }| {
         let newest = failure.as_ref().map(|failure| (&failure.model, &failure.error));
