@@ -13,7 +13,7 @@ use aizuchi_model::flow::{DeadLetter, Work};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::backfill_progress::FailedReads;
-use aizuchi_model::texts::{console, failures as texts};
+use aizuchi_model::texts::failures as texts;
 use aizuchi_store::FailedCalls;
 use aizuchi_store::pending_memories::PendingMemory;
 use aizuchi_store::query::DeadLetterQuery;
@@ -211,10 +211,8 @@ impl WorkspaceFailures {
         }
         let query = DeadLetterQuery { workspace: Some(workspace), before: None, limit: MOST_READ };
         for letter in archive.dead_letters(&query).await? {
-            let what = console::given_up(language, &letter.verb, letter.attempts);
-            let reason = texts::given_up(language, &what, &letter.error);
             let channel = Some(&letter.conversation.channel);
-            let failure = self.failure(FailureKind::Post, channel, reason, letter.at);
+            let failure = self.failure(FailureKind::Post, channel, letter.error.clone(), letter.at);
             self.add(Failure {
                 count: letter.attempts.into(),
                 decision: letter.decision,
@@ -289,9 +287,7 @@ impl WorkspaceFailures {
 fn next_try(calls: &FailedCalls, steps: &[Step], memories: &[PendingMemory]) -> Option<Timestamp> {
     let is_post = &*calls.verb == POST;
     let retried = steps.iter().filter(|step| {
-        step.attempts > 0
-            && Some(step.decision) == calls.decision
-            && matches!(step.work, Work::Post(_)) == is_post
+        Some(step.decision) == calls.decision && matches!(step.work, Work::Post(_)) == is_post
     });
     let unmade = memories.iter().filter(|PendingMemory { key, failure, .. }| {
         let newest = failure.as_ref().map(|failure| (&failure.model, &failure.error));

@@ -19,7 +19,6 @@ texts! {
     since: "since" / "最初：";
     more_channels(count: usize): "and {count} more channels" / "ほか {count} チャンネル";
     no_reason: "no reason was given" / "理由は不明です";
-    given_up(what: &str, error: &str): "{what}: {error}" / "{what}：{error}";
     behind:
         "what was said while it was away has not been read yet"
         / "不在中の発言をまだ読んでいません";
