@@ -249,7 +249,7 @@ fn describe_gate(found: &MessageDecisions, language: Language) -> Option<String>
         (Some(Gate::OwnMessage), _) | (None, _) if has_decisions => None,
         (_, Some(gate)) => {
             let name = texts::command_line::settled_when_heard(language);
-            Some(format_value(name, &gate, language))
+            Some(format_value(name, gate, language))
         }
         (_, None) => Some(texts::command_line::nothing_decided(language).to_owned()),
     }
@@ -299,7 +299,11 @@ fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
         .collect();
     let values = values.join(texts::command_line::value_separator(language));
     let call = texts::command_line::call_with_values(language, &title, &values);
-    format_value(texts::command_line::call(language), &call, language)
+    let name = match attempt.is_model_call() {
+        true => texts::command_line::call(language),
+        false => texts::ledger::error(language),
+    };
+    format_value(name, &call, language)
 }
 
 fn format_value(name: &str, value: &str, language: Language) -> String {

@@ -10,6 +10,7 @@ mod demo;
 mod files;
 mod forms;
 mod history;
+mod home;
 mod hostile;
 mod keyboard;
 mod languages;

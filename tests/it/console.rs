@@ -9,6 +9,7 @@ mod named_places;
 mod dead_letters;
 mod long_lists;
 mod timeline;
+mod feed;
 mod thread_settings;
 mod channels;
 pub mod channel_list;

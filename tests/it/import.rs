@@ -5,6 +5,7 @@ mod exports;
 mod forgotten;
 mod kotonoha;
 mod one_moment;
+mod shares;
 mod streaming;
 mod withdrawn;
 

@@ -43,6 +43,7 @@ mod last_backup;
 mod log;
 mod mcp;
 mod memory_not_made;
+mod failures;
 mod mcp_servers;
 mod metrics;
 mod persistence;

@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The method, path and operation id of each request. Clients are generated from them, so they must not change.
-const NAMES: [&str; 60] = [
+const NAMES: &[&str] = &[
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
@@ -22,6 +22,7 @@ const NAMES: [&str; 60] = [
     "GET /api/configuration getConfiguration",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
+    "GET /api/failures listFailures",
     "GET /api/figures getFigures",
     "GET /api/files/{id} getFile",
     "GET /api/forgettings listForgettings",

@@ -105,7 +105,7 @@ async fn a_decision_is_explained_in_japanese() {
       終了：0-0-0 0:0:0 UTC
       モード：会話の合間に話す
       該当しなかったルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言数の不足、ほかの人宛て、変化なし
-      適用されたルール：返事を待つ人なし（返事を待っている人はいないようでした）
+      適用されたルール：返事を待つ人なし
       結果：黙っていることにしました — 返事を待っている人はいないようでした
       ページ：http://0.0.0.0:0/decisions/0
     ");
@@ -118,7 +118,7 @@ async fn a_message_settled_at_intake_is_explained() {
     let program = home.start();
     let unheard = program.says("bob", "@Aizuchi hello?").await;
     let (code, text, _) = why(&home, &[&unheard]);
-    let gate = "  Settled on arrival: opted out: its author asked me not to listen\n";
+    let gate = "  Settled on arrival: its author asked me not to listen\n";
     assert!(code == Some(0) && text.ends_with(gate), "{text}");
     let (_, text, _) = why(&home, &[&unheard, "--json"]);
     let text: Value = serde_json::from_str(&text).unwrap();

@@ -7,6 +7,7 @@ pub mod refusal;
 pub mod access;
 pub mod desk;
 pub mod question;
+pub mod dead_letter;
 pub mod named_message;
 pub mod quoted;
 pub mod remembered;

@@ -324,7 +324,7 @@ impl Runner {
 
     /// Counts the model calls and logs those that failed. An unusable answer counts as a failure, too.
     fn report_calls(&self, attempts: &[Attempt]) {
-        for attempt in attempts {
+        for attempt in attempts.iter().filter(|attempt| attempt.is_model_call()) {
             self.metrics.record_model_call(attempt);
             if let Some(error) = &attempt.error
                 && attempt.result == AttemptResult::Failed

@@ -27,6 +27,7 @@ use crate::identity::{direct_workspace, guild_workspace};
 use crate::ingest::{IngestError, Location};
 use crate::json::non_empty_str;
 use crate::permissions::POST_PERMISSIONS;
+use crate::text::read::parse_topic;
 use crate::visibility::{channel_visibility, own_permissions};
 
 /// How long an event waits for Discord to describe its channel. All other events wait with it.
@@ -190,7 +191,8 @@ impl DiscordPlatform {
             id: parsed.id,
             name: parsed.name,
             visibility: Visibility::Private,
-            topic: Some(parsed.topic),
+            // Its server, once known, tells what its topic names.
+            topic: None,
         };
         let kind = Some(parsed.kind);
         self.hear_channel(CachedChannel {
@@ -300,7 +302,7 @@ impl DiscordPlatform {
             id: guild_channel.id.clone(),
             name: guild_channel.name.clone(),
             visibility: visibility.visibility,
-            topic: visibility.is_visible.then(|| guild_channel.topic.clone()),
+            topic: visibility.is_visible.then(|| self.read_topic(guild, guild_channel)),
         };
         let membership =
             if visibility.is_visible { Membership::Member } else { Membership::NotMember };
@@ -310,6 +312,17 @@ impl DiscordPlatform {
             kind: Some(guild_channel.kind),
             can_read_history: visibility.can_read_history,
         }
+    }
+
+    /// Reads the topic of a channel, with the names of channels that everybody in the server may read.
+    fn read_topic(&self, guild: &Guild, guild_channel: &guild::GuildChannel) -> Arc<str> {
+        let channel = |id: &ChannelId| {
+            let named = guild.channels.iter().find(|channel| channel.id == *id)?;
+            let visibility = channel_visibility(guild, named, &self.identity.user).visibility;
+            (visibility == Visibility::Public || *id == guild_channel.id)
+                .then(|| named.name.clone())
+        };
+        parse_topic(&guild_channel.topic, &channel, &self.settings.time_zone)
     }
 
     /// Hears a change of a server's own settings. The event contains its roles, but not its channels.

@@ -24,11 +24,13 @@ use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use crate::files::parse_files;
 use crate::from_discord::guild::GuildThread;
-use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter};
+use crate::from_discord::message::{
+    ChannelRef, DiscordMessage, forwarded_message, is_thread_starter,
+};
 use crate::from_discord::user::{DiscordUser, parse_user};
 use crate::from_discord::{self, DiscordEvent, parse_event};
 use crate::identity::{direct_workspace, guild_workspace};
-use crate::json::{array_at, id_str, non_empty_str};
+use crate::json::non_empty_str;
 use crate::message_text::read_message_text;
 use crate::snowflake::id_timestamp;
 use crate::text::{NameLookup, RoleName};
@@ -578,17 +580,16 @@ impl DiscordPlatform {
         }
     }
 
-    /// Returns the message that this one forwards. Discord does not name its author.
+    /// Returns the message that this one forwards, in the channel where it is stored.
     fn forwarded_message(&self, message: &DiscordMessage) -> Option<QuotedMessage> {
-        array_at(&message.raw, "message_snapshots").next()?;
-        let reference = &message.raw["message_reference"];
-        let id = id_str(&reference["message_id"]);
-        let channel = id_str(&reference["channel_id"]).map(ChannelId::new);
+        let mut forwarded = forwarded_message(&message.raw)?;
         // A message of a thread is stored in the thread's channel.
-        let channel = channel
-            .map(|it| self.known_location(&it).map_or(it, |there| there.conversation.channel));
-        let message = channel.zip(id.map(MessageId::new));
-        Some(QuotedMessage { author: None, message, at: id.and_then(id_timestamp) })
+        if let Some((channel, _)) = &mut forwarded.message
+            && let Some(there) = self.known_location(channel)
+        {
+            *channel = there.conversation.channel;
+        }
+        Some(forwarded)
     }
 
     fn read_text(&self, message: &DiscordMessage, location: &Location) -> (Arc<str>, Vec<Mention>) {

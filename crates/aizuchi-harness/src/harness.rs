@@ -230,6 +230,7 @@ impl Harness {
             let attempts: Vec<String> = row
                 .attempts
                 .iter()
+                .filter(|attempt| attempt.is_model_call())
                 .map(|attempt| format!("{} {}", attempt.verb, attempt.result.name()))
                 .collect();
             let messages: Vec<&str> = row.messages.iter().map(MessageId::as_str).collect();

@@ -9,6 +9,7 @@ pub mod input;
 pub mod record_sorter;
 pub mod message_ids;
 pub mod streamed;
+mod quoted_messages;
 mod existing;
 mod opening;
 mod restrict;

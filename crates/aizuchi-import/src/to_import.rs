@@ -24,6 +24,7 @@ use crate::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_co
 use crate::history::RecordedMessage;
 use crate::input::Recording;
 use crate::json_lines::{holds, read_lines};
+use crate::quoted_messages::QuotedMessages;
 
 /// The number of unreadable lines whose line numbers are kept.
 const MAX_NUMBERS: usize = 10;
@@ -51,6 +52,7 @@ pub struct ExportedWorkspace {
     /// The users who wrote messages, or reacted to them.
     users: BTreeSet<UserId>,
     others: Vec<OtherLine>,
+    quoted: QuotedMessages,
 }
 
 /// Lines that could not be read.
@@ -201,9 +203,12 @@ impl RecordedData {
         let line: MessageLine = serde_json::from_slice(line)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
         let key = exported_key(&line);
-        let users = &mut self.exported.entry(line.workspace).or_default().users;
-        users.insert(line.author);
-        users.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
+        let exported = self.exported.entry(line.workspace).or_default();
+        exported.quoted.add(&line.mentions);
+        exported.users.insert(line.author);
+        exported
+            .users
+            .extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
         Ok(Some((RecordedMessageKind::Exported, key)))
     }
 

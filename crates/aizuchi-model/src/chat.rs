@@ -153,21 +153,10 @@ pub struct Channel {
 /// As long as a topic may be on Slack.
 const MAX_TOPIC_CHARACTERS: usize = 250;
 
-/// Returns a channel's topic on one line, and not longer than a prompt needs. It names nobody, because a topic has no
-/// author with whom it is forgotten.
+/// Returns a channel's topic on one line, and not longer than a prompt needs. Adapters leave out whom it mentions,
+/// because a topic has no author with whom it is forgotten.
 pub fn channel_topic(text: &str) -> Arc<str> {
-    to_short_line(&without_user_mentions(text), MAX_TOPIC_CHARACTERS).into()
-}
-
-/// Replaces the users whom a text mentions, which Slack and Discord write as `<@…>`.
-pub fn without_user_mentions(text: &str) -> String {
-    let mut parts = text.split("<@");
-    let mut kept = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        kept.push_str("@…");
-        kept.push_str(part.split_once('>').map_or(part, |(_, after)| after));
-    }
-    kept
+    to_short_line(text, MAX_TOPIC_CHARACTERS).into()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -512,7 +501,6 @@ mod tests {
     #[test]
     fn a_topic_is_one_line_of_a_limited_length() {
         assert_eq!(&*channel_topic(" tea\nand cake "), "tea and cake");
-        assert_eq!(&*channel_topic("ask <@U1|ann>, <@!2>: a<b"), "ask @…, @…: a<b");
         assert_eq!(channel_topic(&"茶".repeat(250)).chars().count(), 250);
         let long = channel_topic(&"茶".repeat(251));
         assert_eq!((long.chars().count(), long.chars().last()), (251, Some('…')));

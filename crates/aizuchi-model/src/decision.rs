@@ -154,12 +154,17 @@ impl Usage {
     }
 }
 
-/// One model call for a decision.
+/// The verbs of attempts that called no model, and are recorded only if they failed.
+pub const LOOK_UP: &str = "look_up";
+pub const POST: &str = "post";
+
+/// One model call for a decision, or a look-up or a post that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// `judge`, `reply` or `remember`.
+    /// `judge`, `reply` or `remember`, for example; or [`LOOK_UP`] or [`POST`].
     pub verb: Arc<str>,
     pub at: Timestamp,
+    /// The model, or the tool of a look-up. Empty for a post.
     pub model: Arc<str>,
     /// The first 16 hex digits of the prompt's SHA-256.
     pub prompt_hash: Arc<str>,
@@ -221,6 +226,29 @@ impl ModelExchange {
 }
 
 impl Attempt {
+    /// A look-up or a post that failed. The error must not contain chat text.
+    pub fn failed(verb: &str, tool: &str, at: Timestamp, error: String) -> Self {
+        Self {
+            verb: verb.into(),
+            at,
+            model: tool.into(),
+            prompt_hash: "".into(),
+            prompt_bytes: 0,
+            usage: Usage::default(),
+            price: None,
+            latency: SignedDuration::ZERO,
+            result: AttemptResult::Failed,
+            judgment: None,
+            error: Some(error),
+            omissions: Vec::new(),
+            exchange: None,
+        }
+    }
+
+    pub fn is_model_call(&self) -> bool {
+        !matches!(&*self.verb, LOOK_UP | POST)
+    }
+
     /// Returns the attempt without prompt and answer. Used when a source message has changed, since these may repeat
     /// it.
     pub fn without_text(self) -> Self {

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use aizuchi_llm::model::ModelId;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
-use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{
-    Attempt, AttemptResult, Decision, Evaluation, Judgment, PromptOmission, Usage,
+    Attempt, AttemptResult, Decision, Evaluation, Judgment, LOOK_UP, POST, PromptOmission, Usage,
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, Name};
@@ -140,10 +139,8 @@ impl DecisionDetails {
                 .flat_map(|evaluation| evaluation_values(evaluation, language)),
         );
         values.extend(decision.gate.map(|gate| {
-            LabeledValue::new(
-                texts::ledger::settled_by_gate(language),
-                describe_settling_gate(gate, language),
-            )
+            let name = texts::ledger::settled_by_gate(language);
+            LabeledValue::new(name, texts::ledger::gate(language, gate))
         }));
         values.extend(self.verdict_values(language));
         values
@@ -253,21 +250,13 @@ fn quote_message(message: &StoredMessage, language: Language) -> String {
     format!("{}: {}", message.author_name, message_text(message, language))
 }
 
-/// The gate that settled a decision: its label and its reason.
-fn describe_settling_gate(gate: Gate, language: Language) -> String {
-    label_with_reason(gate, texts::judging::gate_reason(language, gate), language)
-}
-
-/// The gate that settled a message when it was heard, if any: its label and its reason.
-pub fn describe_gate_when_heard(message: &StoredMessage, language: Language) -> Option<String> {
-    let (gate, author) = (message.gate?, message.message.author.kind);
-    let reason = texts::judging::gate_reason_when_heard(language, gate, author);
-    Some(label_with_reason(gate, reason, language))
-}
-
-fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {
-    let name = texts::ledger::gate(language, gate);
-    texts::ledger::gate_with_reason(language, name, reason)
+/// Why a gate settled a message when it was heard, if one did.
+pub fn describe_gate_when_heard(
+    message: &StoredMessage,
+    language: Language,
+) -> Option<&'static str> {
+    let author = message.message.author.kind;
+    Some(texts::judging::gate_reason_when_heard(language, message.gate?, author))
 }
 
 fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<LabeledValue> {
@@ -331,11 +320,16 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         true => texts::ledger::builtin_rules(language).to_owned(),
         false => attempt.model.to_string(),
     };
-    let mut values = vec![
-        LabeledValue::new(texts::ledger::model(language), model),
-        LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
-        LabeledValue::new(texts::ledger::took(language), took),
-    ];
+    let at = LabeledValue::new_time(texts::ledger::called_at(language), attempt.at);
+    let mut values = match &*attempt.verb {
+        POST => vec![at],
+        LOOK_UP => vec![LabeledValue::new(texts::ledger::tool(language), model), at],
+        _model_call => vec![
+            LabeledValue::new(texts::ledger::model(language), model),
+            at,
+            LabeledValue::new(texts::ledger::took(language), took),
+        ],
+    };
     // The built-in mind uses no tokens.
     if usage != Usage::default() {
         values.push(LabeledValue::new(tokens_name, tokens));

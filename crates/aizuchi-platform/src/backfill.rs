@@ -74,7 +74,7 @@ impl BackfillQueue {
             platform,
             channels: channels.len(),
             behind: self.behind(channels, since),
-            failing: self.failing().into_iter().filter(|it| channels.contains(it)).collect(),
+            failing: self.failing().into_iter().filter(|(it, _)| channels.contains(it)).collect(),
             threads_read: self.threads_read(),
             deletion_checks: self.deletion_checks.progress(channels),
         }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use aizuchi_model::chat::{ChannelId, MessageId};
+use aizuchi_model::platform::backfill_progress::FailedReads;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -41,7 +42,7 @@ struct QueueState {
     /// Channels that are complete since the gap that ended at this time.
     complete_channels: HashMap<ChannelId, Timestamp>,
     /// Channels that could not be read.
-    failed_channels: HashMap<ChannelId, FailedReads>,
+    failed_channels: BTreeMap<ChannelId, FailedReads>,
     /// Targets that could not be read.
     failed_targets: HashMap<BackfillTarget, FailedReads>,
     /// When the persona joined channels that it was not in before.
@@ -50,18 +51,16 @@ struct QueueState {
     threads_read: HashSet<BackfillTarget>,
 }
 
-/// The number of failed reads since the last successful one.
-#[derive(Clone, Copy)]
-struct FailedReads {
-    count: u32,
-    retry_at: Timestamp,
-}
-
-impl FailedReads {
-    fn next(failed: Option<&Self>, now: Timestamp) -> Self {
-        let count = failed.map_or(0, |failed| failed.count);
-        let delay = FIRST_RETRY_DELAY * 2_i32.pow(count.min(10));
-        Self { count: count.saturating_add(1), retry_at: now + delay.min(MAX_RETRY_DELAY) }
+/// Counts a failed read after those since the last successful one.
+fn next_failure(failed: Option<&FailedReads>, now: Timestamp, error: &str) -> FailedReads {
+    let count = failed.map_or(0, |failed| failed.count);
+    let delay = FIRST_RETRY_DELAY * 2_i32.pow(count.min(10));
+    FailedReads {
+        count: count.saturating_add(1),
+        since: failed.map_or(now, |failed| failed.since),
+        last: now,
+        retry_at: now + delay.min(MAX_RETRY_DELAY),
+        error: error.into(),
     }
 }
 
@@ -92,8 +91,8 @@ impl BackfillQueue {
     }
 
     /// Returns the channels whose last read failed.
-    pub fn failing(&self) -> BTreeSet<ChannelId> {
-        self.lock().failed_channels.keys().cloned().collect()
+    pub fn failing(&self) -> BTreeMap<ChannelId, FailedReads> {
+        self.lock().failed_channels.clone()
     }
 
     pub fn enqueue(&self, channel: &ChannelId) {
@@ -145,16 +144,17 @@ impl BackfillQueue {
     }
 
     /// Records that a channel could not be read. It is queued again, and the time of the next attempt is returned.
-    pub fn fail(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {
-        let failures = {
+    pub fn fail(&self, channel: &ChannelId, now: Timestamp, error: &str) -> Timestamp {
+        let retry_at = {
             let mut state = self.lock();
             state.reading.remove(channel);
-            let failures = FailedReads::next(state.failed_channels.get(channel), now);
+            let failures = next_failure(state.failed_channels.get(channel), now, error);
+            let retry_at = failures.retry_at;
             state.failed_channels.insert(channel.clone(), failures);
-            failures
+            retry_at
         };
-        self.enqueue_at(channel, failures.retry_at);
-        failures.retry_at
+        self.enqueue_at(channel, retry_at);
+        retry_at
     }
 
     /// Records that the persona has joined this channel. Earlier messages are history.
@@ -220,7 +220,7 @@ impl BackfillQueue {
 
     pub fn fail_target(&self, target: &BackfillTarget, now: Timestamp) {
         let mut state = self.lock();
-        let failures = FailedReads::next(state.failed_targets.get(target), now);
+        let failures = next_failure(state.failed_targets.get(target), now, "");
         state.failed_targets.insert(target.clone(), failures);
     }
 
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(queue.pop(at(0)), Some(attic.clone()));
         let delays = [5, 10, 20, 40, 80, 160, 300, 300];
         for delay in delays {
-            assert_eq!(queue.fail(&attic, at(0)), at(delay));
+            assert_eq!(queue.fail(&attic, at(0), "no access"), at(delay));
         }
         assert_eq!((queue.next_at(), queue.remaining()), (Some(Timestamp::MIN), 1));
         queue.enqueue(&attic);
@@ -275,9 +275,16 @@ mod tests {
         queue.enqueue(&attic);
         assert!(queue.is_queued(&attic));
         assert_eq!((queue.pop(at(0)), queue.next_at()), (None, None));
-        assert_eq!(queue.failing(), BTreeSet::from([attic.clone()]));
+        let failed = FailedReads {
+            count: 8,
+            since: at(0),
+            last: at(0),
+            retry_at: at(300),
+            error: "no access".into(),
+        };
+        assert_eq!(queue.failing(), BTreeMap::from([(attic.clone(), failed)]));
         queue.finish(&attic);
-        assert_eq!(queue.failing(), BTreeSet::new());
+        assert!(queue.failing().is_empty());
         assert_eq!(queue.pop(at(0)), Some(attic));
     }
 

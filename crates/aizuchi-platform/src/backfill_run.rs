@@ -122,11 +122,12 @@ async fn read_channel(history: &dyn ChannelHistory, channel: ChannelId, since: T
             debug!(platform, %channel, count = new, "backfilled a channel");
         }
         Err(error) => {
-            let retry_at = queue.fail(&channel, inbox.clock.now());
+            let error = format!("{error:#}");
+            let retry_at = queue.fail(&channel, inbox.clock.now(), &error);
             warn!(
                 platform,
                 %channel,
-                error = %format_args!("{error:#}"),
+                error,
                 %retry_at,
                 "the backfill of a channel failed; the other channels go on"
             );
@@ -137,7 +138,7 @@ async fn read_channel(history: &dyn ChannelHistory, channel: ChannelId, since: T
         (0, failing) => warn!(
             platform,
             count = failing.len(),
-            channels = ?failing,
+            channels = ?failing.into_keys().collect::<Vec<_>>(),
             "backfilled all channels but those that cannot be read"
         ),
         (left, _) if left.is_multiple_of(LOG_EVERY_CHANNELS) => {

@@ -21,6 +21,7 @@ use crate::from_slack::{non_empty_str, parse_id};
 use crate::ingest::IngestError;
 use crate::keeper::form_error;
 use crate::mrkdwn::blocks::to_blocks;
+use crate::mrkdwn::message::read_message;
 use crate::mrkdwn::write::to_mrkdwn;
 
 /// The maximum number of commands that run concurrently, and the capacity of the queue.
@@ -196,10 +197,10 @@ impl SlackPlatform {
         self.ensure_user(&user).await;
         let workspace = self.identity.workspace.clone();
         // Slack escapes the text as it does that of a message.
-        let (text, _) = self.read_text(&channel, payload);
+        let text = self.with_names(&channel, |names| read_message(payload, names)).text;
         let request = CommandRequest {
             command: SlashCommands::parse(&text),
-            text,
+            text: text.into(),
             written_in: None,
             reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),

@@ -376,9 +376,9 @@ pub fn parse_channel(channel: &Value) -> Option<(ChannelId, Arc<str>, Visibility
     Some((ChannelId::new(id), aizuchi_model::chat::to_single_line(name).into(), visibility))
 }
 
-/// Returns what a channel is for: its topic, which stands over it, else the purpose that it was made for. A description
+/// Returns in mrkdwn what a channel is for: its topic, which stands over it, else the purpose that it was made for. A description
 /// of a channel may leave both out.
-pub fn parse_topic(channel: &Value) -> Option<&str> {
+pub fn topic_text(channel: &Value) -> Option<&str> {
     // What stands over direct messages was not written by their members.
     if channel["is_im"] == true || channel["is_mpim"] == true {
         return Some("");

@@ -1,15 +1,13 @@
 //! Turns Slack's events into [`Heard`] and passes them to the inbox. An event is acknowledged to Slack only after
 //! [`SlackPlatform::ingest`] has returned `true`.
 
-use std::sync::Arc;
-
 use aizuchi_agent::inbox::Delivery;
 use aizuchi_agent::inbox::late_command::LATE_COMMAND_WINDOW;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_http::log_sentence::to_log_sentence;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Mention, Message, Reaction, Role, User, UserId, Visibility,
+    Message, Reaction, Role, User, UserId, Visibility,
 };
 use aizuchi_platform::emoji_names;
 use aizuchi_platform::incidents::Panicked;
@@ -476,7 +474,7 @@ impl SlackPlatform {
 
     /// Converts the message to plain text with its mentions.
     pub(super) fn to_message(&self, message: &SlackMessage) -> Message {
-        let (text, mentions) = self.read_text(&message.channel, &message.raw);
+        let read = self.with_names(&message.channel, |names| read_message(&message.raw, names));
         let kind = match self.author_kind(&message.author) {
             AuthorKind::Human if message.is_bot => AuthorKind::Bot,
             kind => kind,
@@ -490,15 +488,19 @@ impl SlackPlatform {
             id: message.id.clone(),
             at: message.at,
             author: Author { id: message.author.clone(), kind },
-            text,
-            mentions,
+            text: read.text.into(),
+            mentions: read.mentions,
             attachments: parse_files(&message.raw),
             edits: 0,
         }
     }
 
-    /// Reads the text of a message or a slash command in this channel.
-    pub(super) fn read_text(&self, place: &ChannelId, raw: &Value) -> (Arc<str>, Vec<Mention>) {
+    /// Reads a text with the names that are shown in this channel.
+    pub(super) fn with_names<T>(
+        &self,
+        place: &ChannelId,
+        read: impl FnOnce(&NameLookup<'_>) -> T,
+    ) -> T {
         let channel = |id: &ChannelId| {
             // The name of a private channel is shown only in that channel.
             let cached = self.cache.channel(id)?;
@@ -512,8 +514,7 @@ impl SlackPlatform {
             channel: &channel,
             group: &|id| self.cache.group_name(id),
         };
-        let read = read_message(raw, &names);
-        (read.text.into(), read.mentions)
+        read(&names)
     }
 }
 

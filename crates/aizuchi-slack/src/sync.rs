@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use aizuchi_model::chat::{Channel, ChannelId, Role, UserId, channel_topic, without_user_mentions};
+use aizuchi_model::chat::{Channel, ChannelId, Role, UserId};
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::{debug, warn};
 
 use crate::SlackPlatform;
@@ -14,6 +14,7 @@ use crate::api::{SlackApiError, cursor_after, page_items};
 use crate::cache::{Membership, PendingLookups};
 use crate::from_slack::{self, SlackUser, non_empty_str};
 use crate::ingest::IngestError;
+use crate::mrkdwn::read::parse_topic;
 
 /// The page size that Slack recommends.
 const PAGE_SIZE: &str = "200";
@@ -219,9 +220,8 @@ impl SlackPlatform {
         let user_name = non_empty_str(&channel["user"])
             .and_then(|user| self.cache.user_name(&UserId::new(user)));
         let name = if channel["is_im"] == true { user_name.unwrap_or(name) } else { name };
-        let topic = from_slack::parse_topic(channel).map(|text| {
-            channel_topic(&self.read_text(&id, &json!({"text": without_user_mentions(text)})).0)
-        });
+        let topic = from_slack::topic_text(channel)
+            .map(|text| self.with_names(&id, |names| parse_topic(text, names)));
         Some(Channel { workspace: self.identity.workspace.clone(), id, name, visibility, topic })
     }
 }

@@ -35,7 +35,9 @@ use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::stored_message::StoredMessage;
-use crate::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
+use crate::{
+    Backlog, ChannelActivity, DecisionCount, FailedCalls, RecentCall, Spending, StoreError,
+};
 
 /// The read side of the store, for pages and exports.
 #[async_trait]
@@ -348,6 +350,15 @@ pub trait Archive: Send + Sync {
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, _limit: usize) -> Result<Vec<RecentCall>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    /// The calls and look-ups of a workspace that have failed since a time.
+    async fn failed_calls(
+        &self,
+        _workspace: &WorkspaceId,
+        _since: Timestamp,
+    ) -> Result<Vec<FailedCalls>, StoreError> {
         Err(StoreError::unkept())
     }
 

@@ -285,6 +285,22 @@ pub struct RecentCall {
     pub error: Option<Arc<str>>,
 }
 
+/// The calls of a model in a channel that failed for the same reason, or the look-ups of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCalls {
+    /// `None`: for the whole workspace.
+    pub channel: Option<ChannelId>,
+    pub verb: Arc<str>,
+    /// The model, or the tool.
+    pub model: Arc<str>,
+    pub error: Option<Arc<str>>,
+    pub count: u64,
+    pub first: Timestamp,
+    pub last: Timestamp,
+    /// The newest decision that they were made for, if any.
+    pub decision: Option<DecisionId>,
+}
+
 /// How many decisions of a channel ended with the same result. `None`: open decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionCount {

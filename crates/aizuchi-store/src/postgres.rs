@@ -59,6 +59,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (45, "no delays", include_str!("../migrations/postgres/0045_no_delays.sql")),
     (46, "quotes", include_str!("../migrations/postgres/0046_quotes.sql")),
     (47, "topic", include_str!("../migrations/postgres/0047_topic.sql")),
+    (48, "failures", include_str!("../migrations/postgres/0048_failures.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -119,6 +119,17 @@ pub enum DecisionQuery {
         before: Option<DecisionId>,
         limit: usize,
     },
+    /// The newest decisions of a workspace, or of one of its channels, that were opened since a time and before a given
+    /// decision, that ended in one of these ways, and by this gate if one is given. They are ordered by time.
+    Feed {
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+        ended: Vec<DecisionFilter>,
+        gate: Option<Gate>,
+        since: Timestamp,
+        before: Option<(Timestamp, DecisionId)>,
+        limit: usize,
+    },
     /// The decisions of a channel that were opened since a time.
     Since {
         workspace: WorkspaceId,

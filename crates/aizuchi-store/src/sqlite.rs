@@ -77,6 +77,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (56, "no delays", include_str!("../migrations/sqlite/0056_no_delays.sql")),
     (57, "quotes", include_str!("../migrations/sqlite/0057_quotes.sql")),
     (58, "topic", include_str!("../migrations/sqlite/0058_topic.sql")),
+    (59, "failures", include_str!("../migrations/sqlite/0059_failures.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

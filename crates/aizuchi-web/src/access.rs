@@ -36,11 +36,11 @@ pub fn allows(access: &Access, method: &Method, path: &str) -> bool {
 
 /// Whether viewers may send this request: the response consists of figures, or its handler withholds text.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 16] = [
+    const READ: [&str; 17] = [
         "/console", "/metrics", "/api/workspaces", "/api/status", "/api/channels",
         "/api/decisions", "/api/spending", "/api/figures", "/api/models", "/api/dead-letters",
         "/api/proposals", "/api/calls", "/api/memories", "/api/memory-changes", "/api/health",
-        "/api/openapi.json",
+        "/api/failures", "/api/openapi.json",
     ];
     let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
     match *method {

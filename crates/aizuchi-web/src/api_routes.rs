@@ -23,13 +23,14 @@ use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::console::orders::{ChangedAnswer, ChannelsBody};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
+use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::marks::MarkBody;
 use crate::memories::MemoryOrderBody;
 use crate::memories::api::{
-    ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
+    ChangesAnswer, MemoBody, MemoRemove, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
 };
 use crate::models::{ChoiceBody, ModelsAnswer};
 use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
@@ -46,8 +47,8 @@ use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters, demo,
-    figures, files, judge_again, memories, models, order_journal, orders, people, place_settings,
-    private_reads, proposals, standing_orders, workspaces,
+    failures, figures, files, judge_again, memories, models, order_journal, orders, people,
+    place_settings, private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -220,9 +221,9 @@ endpoints! {
         POST "/api/standing-orders" "giveStandingOrder" give_standing_order => act::<StandingOrderBody>,
             body<StandingOrderBody>;
         POST "/api/standing-orders/{id}/keep" "keepStandingOrder" keep_standing_order => act_on::<DraftKeep>,
-            query<WorkspaceQuery>;
+            query<DraftKeep>;
         DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<StandingOrderDrop>,
-            query<WorkspaceQuery>;
+            query<StandingOrderDrop>;
         GET "/api/settings" "listSettings" list_settings => place_settings::list,
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,
@@ -248,12 +249,14 @@ endpoints! {
         GET "/api/calls" "listCalls" list_calls => consents::list,
             query<WorkspaceFilter>, answers<CallsAnswer>;
         POST "/api/calls/{id}" "decideCall" decide_call => act::<CallBody>, body<CallBody>;
+        GET "/api/failures" "listFailures" list_failures => failures::list,
+            query<FailuresQuery>, answers<FailuresAnswer>;
         GET "/api/dead-letters" "listDeadLetters" list_dead_letters => dead_letters::list,
             query<DeadLetterParameters>, answers<DeadLettersAnswer>;
         POST "/api/dead-letters/{id}/retry" "retryDeadLetter" retry_dead_letter => act_on::<LetterRetry>,
-            query<WorkspaceFilter>;
+            query<LetterRetry>;
         DELETE "/api/dead-letters/{id}" "dropDeadLetter" drop_dead_letter => act_on::<LetterDrop>,
-            query<WorkspaceFilter>;
+            query<LetterDrop>;
     }
     Memory {
         GET "/api/memories" "listMemories" list_memories => memories::api::list,
@@ -266,8 +269,8 @@ endpoints! {
             body<MemoBody>, within(MAX_TEXT_BYTES);
         POST "/api/memos/{id}/revert" "revertMemo" revert_memo => act::<MemoRevertBody>,
             body<MemoRevertBody>;
-        DELETE "/api/memos/{id}" "removeMemo" remove_memo => act_on::<MemoriesQuery>,
-            query<MemoriesQuery>;
+        DELETE "/api/memos/{id}" "removeMemo" remove_memo => act_on::<MemoRemove>,
+            query<MemoRemove>;
     }
     Program {
         GET "/api/status" "getStatus" get_status => console::api::status,

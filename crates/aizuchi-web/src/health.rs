@@ -162,6 +162,7 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
     };
     let checks = &progress.deletion_checks;
     let checked: Vec<ChannelId> = checks.iter().map(|(channel, _)| channel.clone()).collect();
+    let failing: Vec<ChannelId> = progress.failing.keys().cloned().collect();
     json!({
         "platform": progress.platform,
         "channels": progress.channels,
@@ -169,7 +170,7 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
         "threads": progress.threads_read,
         "told": progress.describe(language),
         "behind": { "count": progress.behind.len(), "channels": first(&progress.behind) },
-        "failing": { "count": progress.failing.len(), "channels": first(&progress.failing) },
+        "failing": { "count": failing.len(), "channels": first(&failing) },
         "deletions": {
             "count": checked.len(),
             "channels": first(&checked),

@@ -33,6 +33,7 @@ mod place_settings;
 pub mod people;
 pub mod configuration;
 mod dead_letters;
+mod failures;
 mod private_reads;
 mod deciders;
 mod trust;
@@ -254,6 +255,7 @@ fn router(web: Arc<Web>) -> Router {
                 .post(console::queue::decide)
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
+        .route("/console/failures", get(console::failures::page))
         .route("/console/figures", get(console::figures::page))
         .route("/console/api", get(api_page::page))
         .route("/api/openapi.json", get(openapi::serve))

@@ -101,10 +101,7 @@ pub async fn list(
 ) -> JsonResult<ProposalsAnswer> {
     let workspace = workspaces::only(&web, filter).await?;
     let proposals = read(&web, &visitor.access, workspace.clone()).await?;
-    let known = match workspace {
-        Some(workspace) => vec![workspace],
-        None => workspaces::all(&web).await?,
-    };
+    let known = workspaces::wanted(&web, workspace).await?;
     let learned = labels(&web, &known).await?.into_iter().map(learned).collect();
     let offers = trust::open(&web, &visitor.access, &known).await?;
     let view = |proposal| match visitor.access.may_order() {

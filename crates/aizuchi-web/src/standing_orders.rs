@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
-use crate::actions::{ActionRequest, requests};
+use crate::actions::requests;
 use crate::refusal::Refusal;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, JsonResult, Web, orders, views, workspaces};
@@ -178,30 +178,17 @@ requests! {
         };
         Ok(order.signed(by))
     }
-}
-
-/// `POST /api/standing-orders/NUMBER/keep`.
-#[derive(Deserialize)]
-pub struct DraftKeep {
-    pub workspace: Option<String>,
-}
-
-/// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
-#[derive(Deserialize)]
-pub struct StandingOrderDrop {
-    pub workspace: Option<String>,
-}
-
-impl ActionRequest for DraftKeep {
-    async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
-        let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
+    /// `POST /api/standing-orders/NUMBER/keep`.
+    in_one DraftKeep {}
+    malformed_order |it, web, access, number| {
+        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
         Ok(Order::KeepStandingOrder { workspace, number }.signed(access.signature()))
     }
-}
 
-impl ActionRequest for StandingOrderDrop {
-    async fn order(self, web: &Web, access: &Access, number: i64) -> Result<Order, ApiProblem> {
-        let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
+    /// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
+    in_one StandingOrderDrop {}
+    malformed_order |it, web, access, number| {
+        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
         Ok(Order::DropStandingOrder { workspace, number }.signed(access.signature()))
     }
 }

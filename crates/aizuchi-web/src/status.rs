@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Channel, ChannelId, Visibility, WorkspaceId};
+use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::flow::step::Step;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
@@ -50,6 +51,9 @@ pub struct WorkspaceStatus {
     /// The tokens among these whose price is unknown.
     pub unpriced_tokens_today: u64,
     pub unpriced_tokens_this_month: u64,
+    /// What counts against the limits.
+    #[serde(skip)]
+    pub usage: BudgetUsage,
 }
 
 /// The state of a workspace's connection.
@@ -189,6 +193,7 @@ impl StatusReader<'_> {
             money_this_month: month.map_or(0.0, |month| money(month.spent.micros_in_month)),
             unpriced_tokens_today: whole.unpriced_tokens,
             unpriced_tokens_this_month: month.map_or(0, |month| month.unpriced_tokens_in_month),
+            usage: month.map(|month| month.spent).unwrap_or_default(),
         })
     }
 

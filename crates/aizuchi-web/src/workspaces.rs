@@ -101,6 +101,14 @@ pub async fn find_only(
     }
 }
 
+/// Returns the one workspace that is wanted, or without one, all.
+pub async fn wanted(web: &Web, only: Option<WorkspaceId>) -> Result<Vec<WorkspaceId>, StoreError> {
+    match only {
+        Some(only) => Ok(vec![only]),
+        None => all(web).await,
+    }
+}
+
 /// Returns the workspace that a query names, or if it names none, the local room.
 pub async fn named(web: &Web, query: WorkspaceParameter) -> Result<WorkspaceId, ApiProblem> {
     let Query(query) = query.map_err(unclear)?;

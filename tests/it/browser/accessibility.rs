@@ -22,7 +22,9 @@ fn pages(workspace: &str, tea: &str) -> Vec<String> {
     [
         "/console".to_owned(),
         "/console/channels".to_owned(),
+        "/console?result=said".to_owned(),
         "/console/queue".to_owned(),
+        "/console/failures".to_owned(),
         "/console/orders".to_owned(),
         format!("/console/figures?workspace={workspace}&days=7"),
         format!("/console/memory?workspace={workspace}"),

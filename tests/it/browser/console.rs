@@ -246,7 +246,7 @@ async fn a_dead_letter_is_tried_again_on_a_phone() {
     let screen = json!({ "width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true });
     tab.send_devtools("Emulation.setDeviceMetricsOverride", screen).await;
     sign_in(&tab, &program, ADMIN).await;
-    for page in ["/console", "/console/channels", "/console/queue"] {
+    for page in ["/console", "/console/channels", "/console/failures"] {
         tab.open_page(&format!("{}{page}", program.address)).await;
         expect_sound(&tab, "en").await;
     }
@@ -255,7 +255,7 @@ async fn a_dead_letter_is_tried_again_on_a_phone() {
     tab.click("retry").await;
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "the kettle sings");
-    tab.find("no-letters").await;
+    tab.find("no-failures").await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -56,7 +56,7 @@ async fn an_admin_reads_a_long_history_in_both_languages() {
     let axe = axe_script();
     resize(tab, 1280).await;
     let timeline = "/console/channels/T0GARDEN/C00000";
-    for page in ["/console", "/console/channels", "/console/queue", timeline] {
+    for page in ["/console", "/console/channels", "/console/queue", "/console/failures", timeline] {
         tab.open_page(&format!("{}{page}", program.address)).await;
         expect_sound(tab, "ja").await;
         tab.evaluate(&axe).await;

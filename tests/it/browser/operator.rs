@@ -137,13 +137,13 @@ const FORGET_BIRTHDAY: &str = "
 
 /// Returns since when the model has been failing, and its last error.
 const FAILING: &str = "
-    const named = (row) => row.querySelector('th').textContent.trim() === 'openai/large-1';
-    const row = [...document.querySelectorAll('[data-testid=model]')].find(named);
-    const since = row?.querySelector('.mark.bad time')?.dateTime;
-    return since ? [String(Date.parse(since)), row.lastElementChild.textContent.trim()] : null";
+    const named = (row) => row.querySelector('th code')?.textContent.trim() === 'openai/large-1';
+    const row = [...document.querySelectorAll('[data-testid=failure]')].find(named);
+    const times = [...(row?.children[3].querySelectorAll('time') ?? [])];
+    return row ? [String(Date.parse(times.at(-1).dateTime)), row.children[2].textContent.trim()] : null";
 
 const HAS_LETTER: &str = "
-    return [...document.querySelectorAll('[data-testid=letter]')].some((it) => it.textContent.includes('the kettle hums'))";
+    return [...document.querySelectorAll('[data-testid=failure]')].some((it) => it.textContent.includes('the kettle hums'))";
 
 const MUTED: &str = "[data-testid=muted] time";
 
@@ -240,7 +240,7 @@ async fn six_tasks_are_done_from_the_console_alone() {
     // An answer that could not be posted is tried again.
     tab.expect_result(HAS_LETTER, json!(true)).await;
     tab.evaluate(
-        "[...document.querySelectorAll('[data-testid=letter]')].find((it) => it.textContent.includes('the kettle hums'))
+        "[...document.querySelectorAll('[data-testid=failure]')].find((it) => it.textContent.includes('the kettle hums'))
             .querySelector('[data-testid=retry]').click()",
     )
     .await;

@@ -24,10 +24,13 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     // Stuck items are shown on the first page, with a link to the decision.
     for token in [ADMIN, VIEWER] {
         let overview = get(&program, Some(token), "/console").await.text().await.unwrap();
-        assert!(overview.contains("href=\"/console/queue\">not delivered: 1</a>"), "{overview}");
+        assert!(
+            overview.contains("data-testid=\"waiting-letters\">not delivered: 1</a>"),
+            "{overview}"
+        );
     }
-    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
-    let decision = queue.split("data-testid=\"letter-decision\"").next().unwrap();
+    let queue = get(&program, Some(ADMIN), "/console/failures").await.text().await.unwrap();
+    let decision = queue.split("data-testid=\"failure-decision\"").next().unwrap();
     let decision = decision.rsplit("href=\"").next().unwrap().split('"').next().unwrap();
     assert_eq!(get(&program, Some(ADMIN), decision).await.status(), StatusCode::OK, "{decision}");
     let retry = format!("/api/dead-letters/{id}/retry");

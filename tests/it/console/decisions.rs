@@ -150,7 +150,9 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let counted = "aizuchi_marked_decisions{mark=\"should_have_kept_silent\"} 1";
     assert!(metrics.contains(counted), "{metrics}");
 
-    // A marked decision is a case that `eval` can read.
+    // A marked decision is a case that `eval` can read. It was not decided on today's topic.
+    harness.slack.set_topic(&harness.tea, &harness.ren, "Beans").unwrap();
+    harness.until_kept("SELECT count(*) FROM channels WHERE topic = 'Beans'", 1).await;
     let file = harness.home.path().join("cases.jsonl");
     let export = |file: &std::path::Path| {
         let mut command = aizuchi();
@@ -162,6 +164,7 @@ async fn a_decision_is_marked_and_the_marks_become_cases() {
     let case: Value = serde_json::from_str(cases.trim_end()).unwrap();
     assert_eq!((&case["label"], &case["language"]), (&json!("SILENT"), &json!("en")));
     assert_eq!(case["kind"], "SILENT/should_have_kept_silent");
+    assert_eq!((&case["channel"], &case["topic"]), (&json!("tea"), &Value::Null));
     let context = case["context"].as_array().unwrap();
     let authors: Vec<_> = context.iter().map(|line| line["author"].as_str().unwrap()).collect();
     assert_eq!(authors, ["Mio", "Ren"]);

@@ -54,23 +54,29 @@ async fn every_row_of_a_list_is_reached_from_the_newest() {
     assert!(queue.contains("The newest 200 are shown here; there are older ones."), "{queue}");
     let older = format!("href=\"/console/queue?reads_before={}\"", 3_600_000 * 51);
     assert!(queue.contains(&older), "{queue}");
+    // The list of failures is in pages of 50, the newest first.
     let page = async |query: &str| {
-        let page = format!("/console/queue{query}");
+        let page = format!("/console/failures{query}");
         get(&program, Some(OPERATOR), &page).await.text().await.unwrap()
     };
     let newest = page("").await;
-    assert!(newest.contains("error 250.") && !newest.contains("error 150."), "{newest}");
-    assert!(newest.contains("href=\"/console/queue?before=100151\""), "{newest}");
-    let oldest = page("?before=100051").await;
-    assert!(oldest.contains("error 1.") && !oldest.contains("data-testid=\"older-letters\""));
-    assert!(oldest.contains("data-testid=\"newest-letters\""), "{oldest}");
-    assert!(newest.contains("The newest 100 are shown here; there are older ones."), "{newest}");
-    assert!(oldest.contains("The oldest 50 are shown here; there are newer ones."), "{oldest}");
-    let here = page(&format!("?workspace={workspace}")).await;
-    let older = format!("?workspace={workspace}&#38;before=100151\"");
-    assert!(here.contains("error 250.") && here.contains(&older), "{here}");
-    let elsewhere = page("?workspace=local").await;
-    assert!(elsewhere.contains("data-testid=\"no-letters\""), "{elsewhere}");
+    assert!(newest.contains("error 250.") && !newest.contains("error 200."), "{newest}");
+    assert!(newest.contains("href=\"/console/failures?failures_after=50#failures\""), "{newest}");
+    let oldest = page("?failures_after=200").await;
+    assert!(oldest.contains("error 1.") && !oldest.contains("data-testid=\"next-failures\""));
+    assert!(oldest.contains("data-testid=\"first-failures\""), "{oldest}");
+    let here = page(&format!("?workspace={workspace}&kind=post")).await;
+    assert!(here.contains("error 250."), "{here}");
+    for elsewhere in ["?workspace=local", "?kind=model", "?channel=attic"] {
+        let elsewhere = page(elsewhere).await;
+        assert!(elsewhere.contains("data-testid=\"no-failures\""), "{elsewhere}");
+    }
+    let path = format!("/api/failures?workspace={workspace}&failures_after=200");
+    let failures = json_of(get(&program, Some(OPERATOR), &path).await).await;
+    assert_eq!(
+        (&failures["total"], failures["failures"].as_array().unwrap().len()),
+        (&250.into(), 50)
+    );
     // An item beyond the first page is dropped, in its own workspace only.
     let drop = async |query: &str| {
         let address = format!("{}/api/dead-letters/100007{query}", program.address);

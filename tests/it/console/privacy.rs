@@ -50,6 +50,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     }
     pages.push(format!("/console/memory?workspace={workspace}&person=Mio"));
     for channel in [&harness.tea, &harness.attic] {
+        pages.push(format!("/console?channel={channel}"));
         let what_if = format!("/console/channels/{workspace}/{channel}/what-if");
         pages.push(format!("{what_if}?days=1&min_confidence=0.9"));
         pages.push(what_if);

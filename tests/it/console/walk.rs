@@ -56,7 +56,7 @@ const ACTIONS: [&str; 7] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "/",
     "/login",
     "/live",
@@ -66,6 +66,7 @@ const OTHERS: [&str; 19] = [
     "/console",
     "/console/channels",
     "/console/queue",
+    "/console/failures",
     "/console/orders",
     "/console/figures",
     "/console/memory",
@@ -105,6 +106,7 @@ impl<'a> Walk<'a> {
         let timeline = format!("/console/channels/{workspace}/{channel}");
         let memory = format!("/console/memory?workspace={workspace}");
         let mut pages = vec![
+            format!("/console?workspace={workspace}&channel={channel}&result=held_back"),
             format!("/console/figures?workspace={workspace}&days=7"),
             format!("/console/report?workspace={workspace}&days=1"),
             format!("/console/report?workspace={workspace}&days=1&private=true"),

@@ -26,7 +26,7 @@ async fn a_patch_that_an_order_overrides_says_so() {
     let done = post(&program, Some(ADMIN), "/api/settings", body).await;
     assert_eq!(done, StatusCode::NO_CONTENT);
     for (language, place, instead) in [
-        ("en", "set for this channel", "set confidence 0.9`"),
+        ("en", "set for this channel", "set confidence 0.9”"),
         ("ja", "このチャンネルの設定", "確信度を0.9にして"),
     ] {
         let told = shown(language).await;

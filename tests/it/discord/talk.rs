@@ -314,11 +314,16 @@ async fn a_channel_is_public_while_everyone_may_read_it() {
     harness.discord.rename_channel(harness.tea, "green-tea").unwrap();
     let named = "SELECT count(*) FROM channels WHERE name = 'green-tea'";
     harness.until_kept(named, 1).await;
-    harness.discord.set_topic(harness.tea, "What to\nbrew").unwrap();
-    harness.until_kept("SELECT count(*) FROM channels WHERE topic = 'What to brew'", 1).await;
+    let (tea, attic, mio) = (harness.tea, harness.attic, harness.mio);
+    let topic = format!("What to\nbrew in <#{tea}>, not <#{attic}>: ask <@{mio}> <:pot:5>");
+    harness.discord.set_topic(tea, &topic).unwrap();
+    // Who may read it, may not read the attic's name.
+    let told = "What to brew in #green-tea, not #…: ask @… :pot:";
+    let kept = format!("SELECT count(*) FROM channels WHERE topic = '{told}'");
+    harness.until_kept(&kept, 1).await;
     harness.asks(harness.tea, harness.mio, "sencha?");
     harness.posts(2).await;
-    assert!(harness.prompt().contains("“What to brew”"), "{}", harness.prompt());
+    assert!(harness.prompt().contains(&format!("“{told}”")), "{}", harness.prompt());
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::import::Migration;
 
-fn write(folder: &Path, files: &[(&str, Value)]) {
+pub fn write(folder: &Path, files: &[(&str, Value)]) {
     for (name, content) in files {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -181,7 +181,13 @@ async fn an_export_of_slack_without_its_team_needs_the_workspace() {
     assert!(refused.contains("several workspaces of an organization"), "{refused}");
 }
 
-fn discord_channel(id: &str, name: &str, kind: &str, parent: &str, messages: &[Value]) -> Value {
+pub fn discord_channel(
+    id: &str,
+    name: &str,
+    kind: &str,
+    parent: &str,
+    messages: &[Value],
+) -> Value {
     json!({
         "guild": {"id": "101", "name": "Harbor"},
         "channel": {"id": id, "name": name, "type": kind, "categoryId": parent, "category": "porch"},
@@ -189,7 +195,7 @@ fn discord_channel(id: &str, name: &str, kind: &str, parent: &str, messages: &[V
     })
 }
 
-fn discord_message(id: &str, author: &str, text: &str) -> Value {
+pub fn discord_message(id: &str, author: &str, text: &str) -> Value {
     json!({"id": id, "type": "Default", "timestamp": "2022-11-20T15:18:06.123+00:00", "content": text,
         "author": {"id": author, "name": "mika", "nickname": "Mika", "isBot": author == "900"}})
 }

@@ -24,7 +24,6 @@ const SHARED: &[(&str, usize, &str)] = &[
     ("CallView", 2, OF_ONE_PAGE),
     ("ChannelRow", 2, OF_ONE_PAGE),
     ("DecisionPage", 2, OF_ONE_PAGE),
-    ("GateView", 2, OF_ONE_PAGE),
     ("GroupView", 2, OF_ONE_PAGE),
     ("MomentView", 2, OF_ONE_PAGE),
     ("OutcomeView", 2, OF_ONE_PAGE),

@@ -9,8 +9,8 @@ use aizuchi_actions::Command;
 use aizuchi_llm::prompt::{Prompt, tool};
 use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
 use aizuchi_model::context::Context;
-use aizuchi_model::decision::DecisionId;
 use aizuchi_model::decision::consent::NewConsent;
+use aizuchi_model::decision::{Attempt, DecisionId, LOOK_UP};
 use aizuchi_model::memo::MemoChange;
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -192,6 +192,12 @@ impl Worker<'_> {
             // A web request or an operator's tool may take long.
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
+            calls.attempts.extend(
+                toolbox
+                    .failed
+                    .drain(..)
+                    .map(|(tool, error)| Attempt::failed(LOOK_UP, &tool, self.now(), error)),
+            );
             if let Some(command) = toolbox.wanted_quiet {
                 let (memo_changes, wanted_calls) = (toolbox.memo_changes(), toolbox.wanted_calls());
                 return Ok(Generated::Quiet { command, memo_changes, wanted_calls });

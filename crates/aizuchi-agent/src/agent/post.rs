@@ -9,8 +9,8 @@ use std::sync::Arc;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{Message, MessageId, UserId};
 use aizuchi_model::context::Context;
-use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::decision::{Attempt, DecisionResult, POST};
 use aizuchi_model::flow::outbox::{Draft, DraftContent, DraftMetadata, OutboxItem};
 use aizuchi_model::flow::{Claim, DecisionClosing, OnNewMessage, StepResult};
 use aizuchi_model::platform::PlatformError;
@@ -144,6 +144,15 @@ impl Worker<'_> {
         if !matches!(answer, Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_)) {
             self.dispatches.end(item);
         }
+        let error = match &answer {
+            Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::OutcomeUnknown(_)))) => {
+                Some(error.to_string())
+            }
+            Err(_timed_out) => Some("no answer in time".to_owned()),
+            // A refusal becomes a dead letter.
+            Ok(Ok(_) | Err(PlatformError::Queued { .. } | PlatformError::Refused(_))) => None,
+        };
+        trace.attempts.extend(error.map(|why| Attempt::failed(POST, "", self.now(), why)));
         match answer {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {

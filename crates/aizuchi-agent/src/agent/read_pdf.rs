@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aizuchi_model::chat::attachment::{Attachment, AttachmentContent};
 use aizuchi_model::chat::{Message, is_blank, to_visible_text};
+use aizuchi_model::decision::{Attempt, LOOK_UP};
 use jiff::Timestamp;
 use tracing::debug;
 
@@ -27,7 +28,7 @@ impl Worker<'_> {
         message: &Arc<Message>,
         attachment: &Attachment,
         deadline: Timestamp,
-        calls: &Calls<'_>,
+        calls: &mut Calls<'_>,
     ) -> Result<Option<AttachmentContent>, StepError> {
         let Some(documents) = &self.documents else { return Ok(None) };
         let max_bytes = self.settings.files.max_pdf_bytes;
@@ -59,6 +60,8 @@ impl Worker<'_> {
             Err(DocumentError::Unreadable) => Ok(Some(AttachmentContent::Unreadable)),
             Err(error @ DocumentError::Unavailable(_)) => {
                 debug!(%error, "a PDF could not be read");
+                let error = error.to_string();
+                calls.attempts.push(Attempt::failed(LOOK_UP, "pdf", self.now(), error));
                 Ok(None)
             }
         }

@@ -88,7 +88,7 @@ impl Worker<'_> {
         let now = self.now();
         let planned = PlannedCall {
             owner: calls.owner.clone(),
-            calls_made: calls.attempts.len() as u64,
+            calls_made: calls.attempts.iter().filter(|it| it.is_model_call()).count() as u64,
             spent: cost_so_far(calls.attempts),
             estimate: self.estimated_cost(llm, prompt),
             until: now + self.settings.max_step_duration(),

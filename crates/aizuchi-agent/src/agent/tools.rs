@@ -175,6 +175,7 @@ impl Worker<'_> {
             persona_name: self.persona.name.clone(),
             asker_text,
             wanted_quiet: None,
+            failed: Vec::new(),
         }))
     }
 }
@@ -235,6 +236,8 @@ pub(super) struct Toolbox {
     asker_text: Option<Arc<str>>,
     /// The command that a request for quiet amounts to.
     pub(super) wanted_quiet: Option<Command>,
+    /// The tools whose look-ups have failed, and why.
+    pub(super) failed: Vec<(String, String)>,
 }
 
 impl Toolbox {
@@ -268,6 +271,10 @@ impl Toolbox {
             last.text.push_str(&texts::tools::calls_left_out(self.language, skipped, MAX_CALLS));
         }
         ToolRound { text: answer.text, results, assistant_message: answer.assistant_message }
+    }
+
+    fn note_failed(&mut self, tool: &str, error: &dyn std::fmt::Display) {
+        self.failed.push((tool.to_owned(), error.to_string()));
     }
 
     pub(super) fn memo_changes(&self) -> Vec<MemoChange> {
@@ -413,6 +420,7 @@ impl Toolbox {
             Ok(found) => found,
             Err(error) => {
                 warn!(error = %error, "searching for a reply failed");
+                self.note_failed(Tool::SearchMessages.name(), &error);
                 return texts::tools::search_failed(self.language).to_owned();
             }
         };
@@ -483,6 +491,7 @@ mod tests {
             persona_name: "Aizuchi".to_owned(),
             asker_text: None,
             wanted_quiet: None,
+            failed: Vec::new(),
             language: Language::En,
         }
     }

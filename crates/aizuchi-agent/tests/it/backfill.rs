@@ -213,11 +213,11 @@ async fn a_channel_that_cannot_be_read_keeps_no_other_waiting() {
                 history.until(|| history.read.lock().unwrap().contains(&"c20 first".into())).await;
                 history.clock.advance_to(at(12));
                 history.until(|| history.queue.failing().len() == 3).await;
-                assert_eq!(history.queue.failing(), broken.iter().cloned().collect());
+                assert!(history.queue.failing().into_keys().eq(broken.iter().cloned()));
                 history.broken.lock().unwrap().clear();
                 history.clock.advance_to(at(17));
                 history.until(|| history.behind().is_empty()).await;
-                assert_eq!(history.queue.failing(), BTreeSet::new());
+                assert!(history.queue.failing().is_empty());
             })
             .await;
         assert_eq!(history.tries("c00"), 2, "{breakage:?}");

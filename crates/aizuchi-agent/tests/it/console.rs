@@ -7,7 +7,7 @@ use aizuchi_model::chat::Visibility::{Private, Public};
 use aizuchi_model::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
-use aizuchi_model::decision::{DecisionId, DecisionResult};
+use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_model::flow::{DeadLetterId, Disposition};
 use aizuchi_model::memory::asker::sign;
 use aizuchi_store::order::Order;
@@ -91,6 +91,55 @@ async fn decisions_are_counted_and_found_by_how_they_ended() {
             limit: 10,
         };
         assert_eq!(store.archive.decisions(by_gate).await.unwrap(), []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_feed_has_the_newest_decisions_of_all_channels() {
+    on_every_database(async |store| {
+        fail(&store, "1", 0, &[]).await;
+        fail(&store, "2", 200, &[]).await;
+        store.hear_human("3", 400, "anybody?").await;
+        let attic = message(top_level("attic"), "4", at(500), "alice", "and here?");
+        store.hear(attic, Disposition::Judge(until(at(560)))).await;
+        let feed = async |channel: Option<&str>, ended: &[DecisionFilter], since, before, limit| {
+            let query = DecisionQuery::Feed {
+                workspace: workspace(),
+                channel: channel.map(ChannelId::new),
+                ended: ended.to_vec(),
+                gate: None,
+                since: at(since),
+                before,
+                limit,
+            };
+            store.archive.decisions(query).await.unwrap()
+        };
+        let messages = |found: &[Decision]| -> Vec<String> {
+            found.iter().flat_map(|row| &row.messages).map(ToString::to_string).collect()
+        };
+        let all = DecisionFilter::ALL;
+        let found = feed(None, &all, 0, None, 9).await;
+        assert_eq!(messages(&found), ["1", "2", "3", "4"]);
+        assert_eq!(messages(&feed(None, &all, 0, None, 2).await), ["3", "4"]);
+        let before = Some((found[2].opened, found[2].id));
+        assert_eq!(messages(&feed(None, &all, 0, before, 9).await), ["1", "2"]);
+        assert_eq!(messages(&feed(None, &all, 200, before, 9).await), ["2"]);
+        assert_eq!(messages(&feed(None, &all, 0, before, 1).await), ["2"]);
+        let open = [DecisionFilter::Open, DecisionFilter::Ended(DecisionResult::Spoke)];
+        assert_eq!(messages(&feed(None, &open, 0, None, 9).await), ["3", "4"]);
+        assert_eq!(messages(&feed(Some("garden"), &open, 0, None, 9).await), ["3"]);
+        assert!(feed(None, &[], 0, None, 9).await.is_empty());
+        let muted = DecisionQuery::Feed {
+            workspace: workspace(),
+            channel: None,
+            ended: all.to_vec(),
+            gate: Some(Gate::Muted),
+            since: at(0),
+            before: None,
+            limit: 9,
+        };
+        assert_eq!(store.archive.decisions(muted).await.unwrap(), []);
     })
     .await;
 }

@@ -25,7 +25,7 @@ const QUOTED_KEY: &str = "a-key-\"of\"-our-own-4567";
 
 /// A server with tools of all kinds, for the channel `garden` only.
 #[derive(Default)]
-struct Nursery {
+pub struct Nursery {
     called: Mutex<Vec<String>>,
 }
 
@@ -75,7 +75,7 @@ impl ExternalTools for Nursery {
     }
 }
 
-async fn harness(store: TestStore) -> (Harness, Arc<Nursery>) {
+pub async fn harness(store: TestStore) -> (Harness, Arc<Nursery>) {
     let nursery = Arc::new(Nursery::default());
     let external: Arc<dyn ExternalTools> = nursery.clone();
     let tools = ToolSettings { external: Some(external), ..ToolSettings::new(TimeZone::UTC) };

@@ -52,6 +52,7 @@ mod replied_to;
 mod reply_defects;
 mod endless_tools;
 mod external_tools;
+mod failures;
 mod facts;
 mod fence;
 mod builtin_conversations;

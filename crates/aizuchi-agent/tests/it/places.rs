@@ -118,6 +118,22 @@ async fn a_step_keeps_the_rules_with_which_it_began() {
 }
 
 #[tokio::test]
+async fn an_empty_topic_changes_nothing_where_none_is_known() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let mut changes = Vec::new();
+        for topic in [None, Some(""), None, Some("Seeds"), None, Some("")] {
+            let topic = topic.map(channel_topic);
+            let attic = Channel { topic, ..new_channel("attic", Visibility::Public) };
+            let receipt = harness.inbox.hear(Heard::Channel(attic)).await.unwrap();
+            changes.push(receipt.is_new);
+        }
+        assert_eq!(changes, [true, false, false, true, false, true]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_topic_is_told_in_its_channel_until_it_changes() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;

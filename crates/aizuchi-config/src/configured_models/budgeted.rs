@@ -157,7 +157,9 @@ impl BudgetedModel {
             Ok(response) => usage(response),
             // The provider may have charged for the call without reporting the usage.
             Err(LlmError::TimedOut(_)) => most,
-            Err(error) => error.usage(),
+            Err(
+                error @ (LlmError::Busy { .. } | LlmError::Refused(_) | LlmError::Unusable { .. }),
+            ) => error.usage(),
         };
         self.book(&planned, usage).await;
         answer

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, UserId, channel_topic, to_single_line};
+use aizuchi_model::chat::{ChannelId, UserId, to_single_line};
 use serde_json::Value;
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::{PermissionOverwrite, PermissionOverwriteType};
@@ -45,7 +45,7 @@ pub struct GuildChannel {
     pub id: ChannelId,
     pub name: Arc<str>,
     pub kind: ChannelType,
-    /// Empty if it has none.
+    /// In Discord's markup. Empty if it has none.
     pub topic: Arc<str>,
     pub overwrites: Vec<PermissionOverwrite>,
 }
@@ -102,7 +102,7 @@ pub fn parse_channel(json: &Value, guild: Option<Id<GuildMarker>>) -> Option<Gui
         id: ChannelId::new(id),
         name: to_single_line(non_empty_str(&json["name"]).unwrap_or(id)).into(),
         kind,
-        topic: channel_topic(non_empty_str(&json["topic"]).unwrap_or_default()),
+        topic: non_empty_str(&json["topic"]).unwrap_or_default().into(),
         overwrites: parse_overwrites(&json["permission_overwrites"], guild),
     })
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{ChannelId, MessageId, UserId};
+use aizuchi_model::chat::{ChannelId, MessageId, QuotedMessage, UserId};
 use aizuchi_model::clock::truncate_to_millisecond;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -151,6 +151,16 @@ pub fn parse_message(json: &Value) -> Option<DiscordMessage> {
         channel_ref,
         raw: json.clone(),
     })
+}
+
+/// Returns the message that this one forwards, in the channel or thread that Discord names. It does not name the author.
+pub fn forwarded_message(json: &Value) -> Option<QuotedMessage> {
+    array_at(json, "message_snapshots").next()?;
+    let reference = &json["message_reference"];
+    let id = id_str(&reference["message_id"]);
+    let channel = id_str(&reference["channel_id"]).map(ChannelId::new);
+    let message = channel.zip(id.map(MessageId::new));
+    Some(QuotedMessage { author: None, message, at: id.and_then(id_timestamp) })
 }
 
 pub fn parse_channel_ref(data: &Value) -> Option<ChannelRef> {

@@ -1,9 +1,12 @@
 //! Converts Discord's markup to the text that users see, with its mentions. Bold, code, spoilers and other styles are
 //! kept, because models know them.
 
-use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
+use std::sync::Arc;
+
+use aizuchi_model::chat::{ChannelId, Mention, UserId, channel_topic, to_single_line};
 use aizuchi_platform::parsed_text::{ParsedText, normalize_text};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::text::{NameLookup, RoleName, is_id};
 
@@ -26,6 +29,23 @@ pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText 
     }
     reader.text.push_str(rest);
     ParsedText { text: reader.text, mentions: reader.mentions }
+}
+
+/// Parses the topic of a channel, without the names of users and roles. No code or escape hides an id.
+pub fn parse_topic(
+    text: &str,
+    channel: &dyn Fn(&ChannelId) -> Option<Arc<str>>,
+    time_zone: &TimeZone,
+) -> Arc<str> {
+    let names = NameLookup {
+        persona: &UserId::unknown(),
+        persona_name: "",
+        user: &|_| Some("…".into()),
+        channel: &|id| channel(id).or_else(|| Some("…".into())),
+        role: &|_| Some(RoleName::Named("…".into())),
+        time_zone,
+    };
+    channel_topic(&parse_discord_markdown(&text.replace(['`', '\\'], ""), &names).text)
 }
 
 /// Returns the length of the code block or span that starts here, or of backticks that start none.
@@ -149,10 +169,7 @@ fn read_command(inside: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use aizuchi_model::chat::is_line_break;
-    use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
     use super::*;
@@ -198,6 +215,19 @@ mod tests {
             ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
         ] {
             assert_eq!(parse(text).text, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_topic_names_no_user() {
+        for (text, expected) in [
+            ("ask <@1>, <@!9>\nor <@900>: a<b", "ask @…, @… or @…: a<b"),
+            ("`<@1>` ```<@9>``` \\<@1>", "@… @… @…"),
+            ("<#5> <#6> <@&7> <@&6> <@&8>", "#general #… @… @… @…"),
+            ("<:party:12> <t:1700000000:D>", ":party: 2023-11-14"),
+        ] {
+            let channel = |id: &ChannelId| (id.as_str() == "5").then(|| Arc::from("general"));
+            assert_eq!(&*parse_topic(text, &channel, &TimeZone::UTC), expected, "{text:?}");
         }
     }
 

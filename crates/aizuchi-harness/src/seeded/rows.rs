@@ -51,7 +51,8 @@ tables! {
     outbox "outbox"
         ("id, draft, workspace, channel, thread, decision, key, text, notes, state, dispatched_ms, message, reaction_on, is_unasked")
         "CAST(value ->> 0 AS BIGINT), CAST(value ->> 1 AS BIGINT), value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT),
-        'seeded-' || (value ->> 0), value ->> 6, '{}', value ->> 7, CAST(value ->> 8 AS BIGINT), value ->> 9, value ->> 10,
+        'seeded-' || (value ->> 0), value ->> 6,
+        '{\"owed\":[],\"about\":null,\"considered\":0,\"ends\":\"spoke\",\"why\":\"\"}', value ->> 7, CAST(value ->> 8 AS BIGINT), value ->> 9, value ->> 10,
         CAST(value ->> 11 AS BIGINT)";
     attempts "attempts"
         ("decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens, output_tokens, latency_ms,

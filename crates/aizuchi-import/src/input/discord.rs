@@ -6,13 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::sync::Arc;
 
-use aizuchi_discord::from_discord::message::MAX_WEBHOOK_NAME_CHARS;
+use aizuchi_discord::from_discord::message::{MAX_WEBHOOK_NAME_CHARS, forwarded_message};
 use aizuchi_discord::identity::direct_workspace;
 use aizuchi_discord::message_text::read_message_text;
 use aizuchi_discord::text::NameLookup;
-use aizuchi_model::chat::{
-    ChannelId, Mention, MessageId, QuotedMessage, UserId, Visibility, to_single_line,
-};
+use aizuchi_model::chat::{Mention, UserId, Visibility, to_single_line};
 use aizuchi_platform::parsed_text::ParsedText;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -283,44 +281,36 @@ impl FileReader<'_, '_> {
             time_zone: &TimeZone::UTC,
         };
         let language = self.writer.options.language;
-        let mut read = read_message_text(&to_api(message), &names, language);
+        let api = to_api(message);
+        let mut read = read_message_text(&api, &names, language);
         let forwarded = &message["forwardedMessage"];
         let files =
             [message, forwarded].into_iter().filter_map(|from| from["attachments"].as_array());
         let files = files.flatten().map(|file| str_at(file, "fileName"));
         read.text = self.writer.with_files(&read.text, files);
-        if forwarded.is_object() {
-            // The words stay those of their author.
-            let id = |key: &str| id_at(&message["reference"], key);
-            let original = id("channelId").zip(id("messageId"));
-            let message =
-                original.map(|(channel, id)| (ChannelId::new(channel), MessageId::new(id)));
-            read.mentions.push(Mention::Quote(QuotedMessage { author: None, message, at: None }));
-        }
+        read.mentions.extend(forwarded_message(&api).map(Mention::Quote));
         read
     }
 }
 
 /// Converts the parts of a message that make up its text to the format of Discord's own API.
 fn to_api(message: &Value) -> Value {
-    let parts = |key: &str| message[key].as_array().into_iter().flatten();
-    let forwarded = &message["forwardedMessage"];
-    let snapshots: Vec<Value> = forwarded
-        .is_object()
-        .then(|| {
-            json!({"message": {
-                "content": forwarded["content"],
-                "embeds": forwarded["embeds"],
-            }})
-        })
-        .into_iter()
-        .collect();
+    let forwarded = Some(&message["forwardedMessage"]).filter(|it| it.is_object());
+    let reference = &message["reference"];
     json!({
         "content": message["content"],
         "author": { "bot": message["author"]["isBot"] },
-        "sticker_items": parts("stickers").map(|sticker| json!({ "name": sticker["name"] })).collect::<Vec<_>>(),
+        "sticker_items": message["stickers"],
         "embeds": message["embeds"],
-        "message_snapshots": snapshots,
+        "message_reference": {
+            "message_id": id_at(reference, "messageId"),
+            "channel_id": id_at(reference, "channelId"),
+        },
+        "message_snapshots": forwarded.map(|it| [json!({"message": {
+            "content": it["content"],
+            "embeds": it["embeds"],
+            "sticker_items": it["stickers"],
+        }})]),
     })
 }
 

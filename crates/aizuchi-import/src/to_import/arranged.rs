@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
 
 use crate::ImportData;
+use crate::quoted_messages::QuotedMessages;
 use crate::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use crate::streamed::{StreamedAuthors, StreamedMessage};
 use aizuchi_model::chat::attachment::Attachment;
@@ -52,6 +53,7 @@ pub struct Arranged {
 pub struct ArrangedMessages {
     sorted: Peekable<SortedRecords>,
     destinations: Vec<Destination>,
+    quoted: Vec<QuotedMessages>,
 }
 
 /// The data about a destination that is collected from its messages.
@@ -82,7 +84,7 @@ impl RecordedData {
     ) -> anyhow::Result<Arranged> {
         let Self { lines, mut exported, recorded: _, mut bad_lines, left_out } = self;
         let sources = destinations.iter().map(|destination| destination.source.as_ref());
-        let others: Vec<ExportedWorkspace> = sources
+        let mut others: Vec<ExportedWorkspace> = sources
             .map(|source| source.and_then(|it| exported.remove(it)).unwrap_or_default())
             .collect();
         let mut collected: Vec<CollectedData> =
@@ -105,12 +107,17 @@ impl RecordedData {
             let mut numbered = destinations.iter().enumerate();
             let read = numbered.find_map(|(index, it)| Some((index, it.read(kind, line)?)));
             let Some((index, read)) = read else { continue };
+            others[index].quoted.note(&read.streamed.message);
+            if kind == RecordedMessageKind::Withheld {
+                continue;
+            }
             let (at, was_private) = (read.streamed.message.at, read.streamed.was_private);
             if collected[index].take(read, &destinations[index]) {
                 expired += usize::from(expired_before.is_some_and(|before| at < before));
                 sorter.push(order_of(index, was_private, at), record)?;
             }
         }
+        let quoted = others.iter_mut().map(|it| std::mem::take(&mut it.quoted)).collect();
         let mut data: Vec<ImportData> = Vec::new();
         for ((collected, others), destination) in
             collected.into_iter().zip(others).zip(&destinations)
@@ -120,7 +127,8 @@ impl RecordedData {
         if let Some(last) = data.last_mut() {
             last.skipped.extend(skipped(&bad_lines, &left_out));
         }
-        let messages = ArrangedMessages { sorted: sorter.finish()?.peekable(), destinations };
+        let messages =
+            ArrangedMessages { sorted: sorter.finish()?.peekable(), destinations, quoted };
         Ok(Arranged { data, messages, expired })
     }
 }
@@ -149,16 +157,17 @@ impl ArrangedMessages {
     /// Returns the messages of one destination. The destinations must be requested in order, and each must be read to
     /// the end.
     pub fn of(&mut self, index: usize) -> impl Iterator<Item = anyhow::Result<StreamedMessage>> {
-        let Self { sorted, destinations } = self;
-        let destination = &destinations[index];
+        let Self { sorted, destinations, quoted } = self;
+        let (destination, quoted) = (&destinations[index], &quoted[index]);
         let prefix = destination_prefix(index);
-        std::iter::from_fn(move || {
+        let streamed = std::iter::from_fn(move || {
             let next = sorted.next_if(|next| match next {
                 Ok(next) => next.key.starts_with(&prefix),
                 Err(_) => true,
             })?;
             Some(next.and_then(|record| destination.read_again(&record.record)))
-        })
+        });
+        streamed.filter_map(|next| next.map(|streamed| quoted.attribute(streamed)).transpose())
     }
 }
 
@@ -254,13 +263,12 @@ impl Destination {
             (RecordedMessageKind::Recorded, None) => {
                 RecordedMessage::parse(line).ok().map(|message| self.recorded(&message))
             }
-            (RecordedMessageKind::Exported, Some(source)) => {
+            (RecordedMessageKind::Exported | RecordedMessageKind::Withheld, Some(source)) => {
                 let line: MessageLine = serde_json::from_slice(line).ok()?;
                 (line.workspace == *source).then(|| self.exported(line))
             }
             (RecordedMessageKind::Recorded, Some(_))
-            | (RecordedMessageKind::Exported, None)
-            | (RecordedMessageKind::Withheld, _) => None,
+            | (RecordedMessageKind::Exported | RecordedMessageKind::Withheld, None) => None,
         }
     }
 

@@ -1,5 +1,10 @@
 //! How far the reading of what was missed has come on a platform.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
 use crate::chat::ChannelId;
 use crate::persona::Language;
 use crate::texts;
@@ -13,6 +18,17 @@ pub struct CheckProgress {
     pub deleted: usize,
 }
 
+/// The failed reads of a channel since the last successful one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedReads {
+    pub count: u32,
+    pub since: Timestamp,
+    pub last: Timestamp,
+    pub retry_at: Timestamp,
+    /// Why the last one failed, for operators.
+    pub error: Arc<str>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,
@@ -20,7 +36,7 @@ pub struct BackfillProgress {
     /// The channels that have not been read since the last gap.
     pub behind: Vec<ChannelId>,
     /// The channels, among all, whose last read failed.
-    pub failing: Vec<ChannelId>,
+    pub failing: BTreeMap<ChannelId, FailedReads>,
     /// The number of threads that have been read.
     pub threads_read: usize,
     /// The channels in which missed deletions are still being looked for.
@@ -60,7 +76,7 @@ mod tests {
             platform: "Slack",
             channels: 12,
             behind: (0..9).map(channel).collect(),
-            failing: Vec::new(),
+            failing: BTreeMap::new(),
             threads_read: 41,
             deletion_checks: Vec::new(),
         };
@@ -73,7 +89,15 @@ mod tests {
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );
-        let failing = BackfillProgress { failing: vec![channel(1)], ..progress };
+        let reads = FailedReads {
+            count: 1,
+            since: Timestamp::UNIX_EPOCH,
+            last: Timestamp::UNIX_EPOCH,
+            retry_at: Timestamp::UNIX_EPOCH,
+            error: "no access".into(),
+        };
+        let failing =
+            BackfillProgress { failing: BTreeMap::from([(channel(1), reads)]), ..progress };
         let described = [Language::En, Language::Ja].map(|language| failing.describe(language));
         assert!(described[0].ends_with("; 1 can’t be read at the moment"));
         assert!(described[1].ends_with("（1 チャンネルはいま読めません）"));

@@ -138,6 +138,9 @@ texts! {
         "Retries a dead letter by reopening its decision."
         / "投稿できなかったものを、判断をもう一度開いて再試行する。";
     drop_dead_letter: "Drops a dead letter and its text." / "投稿できなかったものを、文面ごと破棄する。";
+    list_failures:
+        "Lists what has failed within 30 days: model calls, posts, look-ups, and the reading of missed messages."
+        / "30 日以内に失敗した、モデルの呼び出し、投稿、調べもの、不在中の発言の確認の一覧を取得する。";
     list_memories:
         "Lists the memories and memos of a workspace or a channel."
         / "ワークスペースまたはチャンネルの記憶とメモの一覧を取得する。";

@@ -4,7 +4,8 @@
 use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
-pub const MEANINGS: [(&str, &str); 71] = [
+pub const MEANINGS: &[(&str, &str)] = &[
+    ("How many failures to skip.", "読み飛ばす件数。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
         "どれだけ歓迎されたか。話すか黙るかを自分で決めたことのあるチャンネルごと。直近の 1 時間はまだ含まない。",
@@ -246,6 +247,10 @@ pub const MEANINGS: [(&str, &str); 71] = [
     (
         "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
         "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
+    ),
+    (
+        "`model`, `post`, `look_up` or `backfill`.",
+        "`model`、`post`、`look_up`、`backfill` のどれか。",
     ),
 ];
 

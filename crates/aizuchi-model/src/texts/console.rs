@@ -7,7 +7,7 @@ use crate::texts::pick;
 
 texts! {
     title: "Console" / "コンソール";
-    overview: "Overview" / "概要";
+    overview: "Home" / "ホーム";
     queue: "Queue and health" / "待ち行列と状態";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";
@@ -16,8 +16,8 @@ texts! {
         "Your role can’t read what was said here."
         / "あなたの役割では、ここでの発言は読めません。";
     withheld_here:
-        "What was said outside the local room is shown only to people who have signed in: `aizuchi console link` makes a sign-in link."
-        / "ローカルルーム以外での発言は、ログインした人にだけ表示します。`aizuchi console link` でログイン用のリンクを作れます。";
+        "What was said outside the local room is shown only to people who have signed in. The command aizuchi console link makes a sign-in link."
+        / "ローカルルーム以外での発言は、ログインした人にだけ表示します。ログイン用のリンクは、コマンド aizuchi console link で作れます。";
     skip: "Skip to the content" / "本文へ移動";
     times_in_zone(zone: &str):
         "Days, and times without a zone, are those of {zone}."
@@ -68,12 +68,13 @@ texts! {
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
     muted: "muted" / "ミュート中";
-    no_channels: "Nothing has been heard here yet." / "まだ何も聞いていません。";
+    no_channels:
+        "Nothing has been heard here yet. A channel appears here once somebody writes in it."
+        / "まだ何も聞いていません。誰かが発言すると、そのチャンネルがここに表示されます。";
     nothing: "none" / "なし";
     now: "now" / "いま";
     owed: "waiting for an answer" / "呼びかけあり";
     was_owed: "somebody asked for it" / "呼びかけがあった";
-    some_dead_letters(count: u64): "not delivered: {count}" / "届けられなかったもの：{count} 件";
     model_fails(model: &str): "{model} fails" / "{model} が失敗しています";
 
     // Orders.
@@ -127,7 +128,9 @@ texts! {
     namesakes:
         "More than one person has this name. Choose whose messages are shown:"
         / "同じ名前の人が複数います。誰の発言を表示するか選んでください：";
-    no_messages: "Nothing matches." / "該当するものはありません。";
+    no_messages:
+        "Nothing matches. What is said here appears with what was decided about it."
+        / "該当するものはありません。発言と、それについての判断がここに表示されます。";
     text_withheld: "(text not shown)" / "（内容は非表示）";
     deleted: "(deleted)" / "（削除済み）";
     expired: "(expired)" / "（保存期間終了）";
@@ -151,7 +154,7 @@ texts! {
     no_gates:
         "No rule was checked: somebody asked, or it has not been judged yet."
         / "ルールは確認していません。呼びかけがあったか、まだ判断前です。";
-    settled_it: "settled it:" / "これで決まりました：";
+    settled_it: "settled it" / "これで決まりました";
     verdict: "Verdict" / "判断の内容";
     beginning: "Beginning" / "冒頭";
     about_tokens(tokens: u64): "≈ {tokens} tokens" / "約 {tokens} トークン";
@@ -220,8 +223,8 @@ texts! {
         / "ペルソナから {given} 件、人から {received} 件";
     welcome: "How welcome it was" / "歓迎されたか";
     welcome_explained:
-        "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where `response.tolerance` is set, clear words, declined proposals and marks of the last 12 weeks tell from which confidence on it speaks, and that moves by 0.05 a day at most; with too few of them nothing moves, and it is never less than `min_confidence`."
-        / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。`response.tolerance` を設定すると、直近 12 週間のはっきりした発言、断られた提案、評価から、どの確信度から話すかを決めます。動くのは 1 日に 0.05 までです。件数が足りないうちは変わらず、`min_confidence` を下回ることもありません。";
+        "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where the setting response.tolerance is given, clear words, declined proposals and marks of the last 12 weeks tell from which confidence on it speaks, and that moves by 0.05 a day at most; with too few of them nothing moves, and it is never less than min_confidence."
+        / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。設定 response.tolerance を指定すると、直近 12 週間のはっきりした発言、断られた提案、評価から、どの確信度から話すかを決めます。動くのは 1 日に 0.05 までです。件数が足りないうちは変わらず、min_confidence を下回ることもありません。";
     posts_welcome: "Words: welcome" / "発言：歓迎された";
     posts_unwelcome: "Words: unwelcome" / "発言：歓迎されなかった";
     posts_unclear: "Words: unclear" / "発言：不明";
@@ -254,12 +257,12 @@ texts! {
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
-    dead_letters: "What could not be said" / "発言できなかったもの";
-    no_dead_letters: "Nothing was given up on." / "諦めたものはありません。";
     older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
     proposals: "Proposals" / "発言の案";
-    no_proposals: "Nothing waits to be approved." / "承認を待っている案はありません。";
+    no_proposals:
+        "Nothing waits to be approved. Where it asks before it speaks, what it would say appears here."
+        / "承認を待っている案はありません。確認してから話すチャンネルでは、話したいことがここに表示されます。";
     would_say: "would say" / "話したいこと";
     lapses: "lapses" / "期限：";
     say_it: "Say it" / "話す";
@@ -276,7 +279,9 @@ texts! {
     confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
     drop: "Drop" / "破棄";
     steps: "Waiting" / "待っている処理";
-    no_steps: "Nothing is waiting." / "待っている処理はありません。";
+    no_steps:
+        "Nothing is waiting. What it is about to decide, say or remember appears here."
+        / "待っている処理はありません。これから判断すること、話すこと、覚えることがここに表示されます。";
     next_steps(shown: usize, all: usize):
         "The next {shown} of {all} are shown here; /api/health has all."
         / "{all} 件のうち、次に行う {shown} 件を表示しています。すべては /api/health で読めます。";

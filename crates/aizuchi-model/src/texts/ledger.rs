@@ -17,7 +17,6 @@ texts! {
     mode_heading: "Mode" / "モード";
     passed_gates: "Rules that did not apply" / "該当しなかったルール";
     state_heading: "Conversation" / "会話の状態";
-    gate_with_reason(gate: &str, reason: &str): "{gate}: {reason}" / "{gate}（{reason}）";
     list_separator: ", " / "、";
     deleted: "(deleted)" / "（削除されました）";
     /// A message that was erased because its retention period is over.
@@ -39,6 +38,7 @@ texts! {
     // A model call.
     call_title(verb: &str, result: &str): "{verb}: {result}" / "{verb}：{result}";
     model: "Model" / "モデル";
+    tool: "Tool" / "ツール";
     builtin_rules: "none, the built-in rules" / "なし（内蔵のルール）";
     called_at: "At" / "時刻";
     took: "Took" / "所要時間";
@@ -146,6 +146,10 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
         "state" => pick(language, "State of the conversation", "会話の状態"),
         "describe" => pick(language, "Description of a picture", "画像の説明"),
         "transcribe" => pick(language, "Transcript of a recording", "音声の文字起こし"),
+        "look_up" => pick(language, "Look-up", "調べもの"),
+        "post" => pick(language, "Post", "投稿"),
+        "model" => pick(language, "Model call", "モデルの呼び出し"),
+        "backfill" => pick(language, "Missed messages", "不在中の発言"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }

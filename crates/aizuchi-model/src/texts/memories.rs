@@ -71,13 +71,6 @@ texts! {
     revert_memo: "Put it back as it was" / "この変更の前に戻す";
     older: "Older" / "以前のもの";
     newest: "Newest" / "最新";
-    not_made: "Memories that are not made" / "作成できていない記憶";
-    not_made_explained:
-        "What is remembered there stays as it was. It is tried again by itself."
-        / "そこで覚えていることは前のままです。自動的に再試行します。";
-    not_made_since: "Not made since" / "いつから";
-    term_of_thread(term: &str): "{term}, of a thread" / "{term}（スレッド）";
-    term_heading: "Term" / "期間";
     explained:
         "What people pin or change stays as it is, and what they remove is not remembered again. The messages stay where they were said."
         / "固定や変更をした項目はそのまま残り、削除した項目はもう覚えません。もとの発言はそのまま残ります。";

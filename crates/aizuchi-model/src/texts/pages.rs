@@ -15,7 +15,7 @@ texts! {
     nothing_next: "Nothing yet." / "まだ何もありません。";
     more: "More details: rules, numbers, prompts" / "さらに詳しく：ルール、数値、プロンプト";
     covers: "All messages" / "対象の発言";
-    calls: "What the model was asked" / "モデルへの問い合わせ";
+    calls: "What the model was asked, and what failed" / "モデルへの問い合わせと、失敗したこと";
     no_calls:
         "No model was asked: a rule settled it."
         / "問い合わせはありません。ルールだけで決まりました。";
@@ -41,8 +41,8 @@ texts! {
         "This takes too long to compute. Ask for fewer days."
         / "計算に時間がかかりすぎます。期間を短くしてください。";
     texts_withheld:
-        "What was said on Slack and Discord is shown here only if http.token is set. `aizuchi why` shows it too."
-        / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。`aizuchi why` でも確認できます。";
+        "What was said on Slack and Discord is shown here only if http.token is set. The command aizuchi why shows it too."
+        / "Slack や Discord での発言は、http.token を設定したときだけここに表示します。コマンド aizuchi why でも確認できます。";
 
     // The page that asks for the token.
     token_needed:

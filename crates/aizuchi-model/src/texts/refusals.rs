@@ -34,8 +34,8 @@ texts! {
         "Too many wrong tokens. Try again in {seconds} s."
         / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
     wrong_link:
-        "This link no longer works: it works once, and for ten minutes. `aizuchi console link` makes another."
-        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。`aizuchi console link` で新しいリンクを作れます。";
+        "This link no longer works: it works once, and for ten minutes. The command aizuchi console link makes another."
+        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。新しいリンクは、コマンド aizuchi console link で作れます。";
 
     // What a role may do and read.
     role_excluded(role: &str):
@@ -43,8 +43,8 @@ texts! {
         / "役割 {role} では、ここは利用できません";
     no_orders: "your role gives no orders" / "あなたの役割では操作できません";
     sign_in_to_read:
-        "what was said in other workspaces needs a sign-in: set http.token, or use `aizuchi console link`"
-        / "ほかのワークスペースの発言を読むにはログインが必要です。http.token を設定するか、`aizuchi console link` を使ってください";
+        "what was said in other workspaces needs a sign-in: set http.token, or use the command aizuchi console link"
+        / "ほかのワークスペースの発言を読むにはログインが必要です。http.token を設定するか、コマンド aizuchi console link を使ってください";
     channel_withheld:
         "your role does not read what was said in this channel"
         / "あなたの役割では、このチャンネルの発言は読めません";

@@ -17,8 +17,8 @@ texts! {
         "This can’t be judged again: no judge was asked about it. A rule settled it, or somebody was owed an answer."
         / "判断し直せません。ルールで決まったか、呼びかけへの返答だったため、モデルに判断を求めていません。";
     prompt_gone:
-        "This can’t be judged again: its prompt is not kept. Prompts are kept for `retention.prompts_days`, and go when a message behind them is edited, deleted, forgotten or older than `retention.messages_days`."
-        / "判断し直せません。当時のプロンプトが残っていません。プロンプトの保存期間は `retention.prompts_days` で、元の発言が編集・削除・忘却されたり、`retention.messages_days` より古くなったりすると消えます。";
+        "This can’t be judged again: its prompt is not kept. Prompts are kept for retention.prompts_days, and go when a message behind them is edited, deleted, forgotten or older than retention.messages_days."
+        / "判断し直せません。当時のプロンプトが残っていません。プロンプトの保存期間は retention.prompts_days で、元の発言が編集・削除・忘却されたり、retention.messages_days より古くなったりすると消えます。";
     messages_gone:
         "This can’t be judged again: the messages that it was about are not there any more."
         / "判断し直せません。対象の発言が残っていません。";
@@ -121,11 +121,11 @@ texts! {
         / "config.yaml に書き写してください。次の起動から有効です。";
     wrong_name: "The name must have 1 to 40 characters on one line." / "名前は 1 行で 1〜40 文字にしてください。";
     does_not_fit:
-        "With this persona, `context.max_tokens` leaves too little room for messages; a config with it would be refused."
-        / "このペルソナでは `context.max_tokens` に発言の入る余地がありません。設定としても受け付けられません。";
+        "With this persona, context.max_tokens leaves too little room for messages; a config with it would be refused."
+        / "このペルソナでは context.max_tokens に発言の入る余地がありません。設定としても受け付けられません。";
     model_unprepared: "The model could not be prepared. The log says why." / "モデルの準備に失敗しました。理由はログにあります。";
     prompt_unprepared: "The prompt could not be prepared. The log says why." / "プロンプトの準備に失敗しました。理由はログにあります。";
-    unpriced: "The model’s price is not known. Write it to `models.prices` first." / "モデルの料金が不明です。先に `models.prices` に書いてください。";
+    unpriced: "The model’s price is not known. Write it to models.prices first." / "モデルの料金が不明です。先に models.prices に書いてください。";
     wrong_form: "This form can’t be read. Open the page again, and send its own form." / "フォームを読み取れません。ページを開き直して送り直してください。";
     wrong_cap: "The cap must be an amount from 0 to 5." / "上限は 0 から 5 の金額にしてください。";
     may_not_ask: "Your role may look, and ask nobody." / "あなたの役割では、見ることはできますが、モデルには聞けません。";

@@ -35,9 +35,9 @@ texts! {
         / "これより前の発言は対象外です（新しいものから {most} 件まで）。";
     nothing_heard: "Nothing was said here in this time." / "この期間の発言はありません。";
     tolerance(labels: usize, least: usize, present: &str, tried: &str):
-        "`tolerance` is set here. By {labels} labels, which are marks and words whose welcome is clear (it takes {least}), it comes to a confidence of "
+        "A tolerance is set here. By {labels} labels, which are marks and words whose welcome is clear (it takes {least}), it comes to a confidence of "
         "{present} under the settings in force, and of {tried} under these. What holds moves there by small steps."
-        / "ここでは `tolerance` が設定されています。評価と、受け取られ方のはっきりした発言を合わせた {labels} 件（{least} 件以上で有効）から、求める確信度は現在の設定で "
+        / "ここでは tolerance が設定されています。評価と、受け取られ方のはっきりした発言を合わせた {labels} 件（{least} 件以上で有効）から、求める確信度は現在の設定で "
           "{present}、試した設定で {tried} になります。実際の値は、少しずつそこへ近づきます。";
     in_force_column: "In force" / "現在の設定";
     tried_column: "Tried" / "試した設定";
@@ -77,10 +77,10 @@ texts! {
 
     /// `place` says where a user has set it.
     ordered_over(place: &str, name: &str, value: &str):
-        "Somebody has set the confidence ({place}), and that stands over config.yaml: `min_confidence` in this patch does not hold before it is taken back. "
-        "`@{name} set confidence {value}`, said in the channel by an admin, or “Settings” on the channel's page, sets it at once."
-        / "確信度はすでに指示で設定されていて（{place}）、config.yaml より優先されます。それを元に戻すまで、この `min_confidence` は効きません。"
-          "チャンネルで管理者が `@{name} 確信度を{value}にして` と指示するか、チャンネルのページの「設定」で変えると、すぐに効きます。";
+        "Somebody has set the confidence ({place}), and that stands over config.yaml: min_confidence in this patch does not hold before it is taken back. "
+        "“@{name} set confidence {value}”, said in the channel by an admin, or “Settings” on the channel's page, sets it at once."
+        / "確信度はすでに指示で設定されていて（{place}）、config.yaml より優先されます。それを元に戻すまで、この min_confidence は効きません。"
+          "チャンネルで管理者が「@{name} 確信度を{value}にして」と指示するか、チャンネルのページの「設定」で変えると、すぐに効きます。";
 
     wrong_number(name: &str): "{name} is not a number that it may have" / "{name} の値が正しくありません";
 }

@@ -1,6 +1,8 @@
 //! Converts mrkdwn to plain text and collects its mentions. Keeps the marks for bold text, code and other styles.
 
-use aizuchi_model::chat::{ChannelId, Mention, UserId, to_single_line};
+use std::sync::Arc;
+
+use aizuchi_model::chat::{ChannelId, Mention, UserId, channel_topic, to_single_line};
 use aizuchi_platform::emoji_names;
 use aizuchi_platform::parsed_text::{ParsedText, normalize_text};
 
@@ -19,6 +21,12 @@ pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
     }
     reading.read_segment(rest, Segment::Prose);
     ParsedText { text: reading.text, mentions: reading.mentions }
+}
+
+/// Parses the topic of a channel, without the names of users.
+pub fn parse_topic(text: &str, names: &NameLookup<'_>) -> Arc<str> {
+    let names = NameLookup { persona_name: "…", user: &|_| Some("…".into()), ..*names };
+    channel_topic(&parse_mrkdwn(text, &names).text)
 }
 
 /// Splits at the next code span or code block: the text before it, the code with its marks, and the rest.
@@ -268,6 +276,16 @@ mod tests {
             ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
         ] {
             assert_eq!(parse(text).text, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_topic_names_no_user() {
+        for (text, expected) in [
+            ("ask <@U1|hana>,\n<@U9> or `<@UBOT>`: a &lt; b", "ask @…, @… or `@…`: a < b"),
+            ("<#C1> <!subteam^S1> :tada:", "#general @team 🎉"),
+        ] {
+            assert_eq!(&*with_names(|names| parse_topic(text, names)), expected, "{text:?}");
         }
     }
 

@@ -44,7 +44,9 @@ use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::stored_message::StoredMessage;
-use crate::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
+use crate::{
+    Backlog, ChannelActivity, DecisionCount, FailedCalls, RecentCall, Spending, StoreError,
+};
 
 /// The workspaces in which anything was heard.
 pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {
@@ -369,6 +371,7 @@ impl Archive for DatabaseStore {
         let written_in = |row: &Row| {
             Ok(WrittenIn {
                 channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+                visibility: rows::parse_name(&rows::column::<String>(row, "visibility")?)?,
                 messages: rows::to_unsigned(rows::column(row, "messages")?)?,
                 last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
                 answers: rows::to_unsigned(rows::column(row, "answers")?)?,
@@ -497,6 +500,16 @@ impl Archive for DatabaseStore {
         let rows =
             query(sql::decisions::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(recent_call).collect()
+    }
+
+    async fn failed_calls(
+        &self,
+        workspace: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<FailedCalls>, StoreError> {
+        let failed = query(sql::decisions::FAILED_CALLS).bind(workspace.as_str());
+        let rows = failed.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
+        rows.iter().map(failed_calls).collect()
     }
 
     async fn pending_memories(
@@ -639,6 +652,21 @@ fn recent_call(row: &Row) -> Result<RecentCall, StoreError> {
         verb: rows::column::<String>(row, "verb")?.into(),
         result: rows::parse_name(&rows::column::<String>(row, "result")?)?,
         error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
+    })
+}
+
+fn failed_calls(row: &Row) -> Result<FailedCalls, StoreError> {
+    let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
+    let decision = DecisionId(rows::column(row, "decision")?);
+    Ok(FailedCalls {
+        channel: Some(channel).filter(|channel| !channel.as_str().is_empty()),
+        verb: rows::column::<String>(row, "verb")?.into(),
+        model: rows::column::<String>(row, "model")?.into(),
+        error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
+        count: rows::to_unsigned(rows::column(row, "n")?)?,
+        first: rows::to_timestamp(rows::column(row, "first_ms")?)?,
+        last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
+        decision: Some(decision).filter(|decision| decision.0 > 0),
     })
 }
 

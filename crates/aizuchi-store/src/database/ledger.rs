@@ -1,7 +1,7 @@
 //! Reads the decisions of the ledger from a database.
 
-use aizuchi_model::chat::UserId;
-use aizuchi_model::decision::Decision;
+use aizuchi_model::chat::{ChannelId, UserId};
+use aizuchi_model::decision::{Decision, DecisionId};
 use serde_json::json;
 
 use crate::StoreError;
@@ -17,7 +17,7 @@ impl DatabaseStore {
         filter: DecisionQuery,
     ) -> Result<Vec<Decision>, StoreError> {
         const MAX_PER_MESSAGE: i64 = 100;
-        let message_ids;
+        let (message_ids, ways);
         let query = match &filter {
             DecisionQuery::One { workspace, id } => {
                 query(sql::decisions::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
@@ -80,6 +80,19 @@ impl DatabaseStore {
                         .bind(messages.author.as_ref().map(UserId::as_str)),
                     false => query,
                 }
+            }
+            DecisionQuery::Feed { workspace, channel, ended, gate, since, before, limit } => {
+                ways =
+                    json!(ended.iter().map(|ended| ended.name()).collect::<Vec<_>>()).to_string();
+                query(sql::decisions::FEED)
+                    .bind(workspace.as_str())
+                    .bind(channel.as_ref().map(ChannelId::as_str))
+                    .bind(&ways)
+                    .bind(gate.map(|gate| gate.name()))
+                    .bind(since.as_millisecond())
+                    .bind(before.map_or(i64::MAX, |(at, _)| at.as_millisecond()))
+                    .bind(before.map_or(i64::MAX, |(_, DecisionId(id))| id))
+                    .bind(*limit as i64)
             }
             DecisionQuery::Since { workspace, channel, since } => {
                 query(sql::decisions::DECISIONS_OF_CHANNEL_SINCE)

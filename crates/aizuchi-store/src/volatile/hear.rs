@@ -155,7 +155,8 @@ impl VolatileState {
     pub(super) fn hear_channel(&mut self, mut channel: Channel) -> HearReceipt {
         let key = (channel.workspace.clone(), channel.id.clone());
         let known = self.channels.get(&key);
-        channel.topic = channel.topic.or_else(|| known?.topic.clone());
+        let topic = channel.topic.or_else(|| known?.topic.clone());
+        channel.topic = Some(topic.unwrap_or_default());
         let is_new = known != Some(&channel);
         if is_new {
             let was_public = known.is_some_and(|known| known.visibility == Visibility::Public);

@@ -108,6 +108,20 @@ impl VolatileState {
                 rows.drain(..rows.len().saturating_sub(limit));
                 rows
             }
+            DecisionQuery::Feed { workspace, channel, ended, gate, since, before, limit } => {
+                let is_it = |row: &Decision| {
+                    row.conversation.workspace == workspace
+                        && channel.as_ref().is_none_or(|only| row.conversation.channel == *only)
+                        && ended.iter().any(|wanted| wanted.has(row))
+                        && gate.is_none_or(|wanted| row.gate == Some(wanted))
+                        && row.opened >= since
+                        && before.is_none_or(|before| (row.opened, row.id) < before)
+                };
+                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_it).collect();
+                rows.sort_by_key(|row| (row.opened, row.id));
+                rows.drain(..rows.len().saturating_sub(limit));
+                rows
+            }
             DecisionQuery::Since { workspace, channel, since } => {
                 let is_it = |row: &Decision| {
                     row.conversation.workspace == workspace

@@ -73,7 +73,9 @@ impl VolatileState {
             channel_reserved: total_reserved(
                 others().filter(|other| other.owner.channel == owner.channel),
             ),
-            decision_calls: decision.map_or(0, |decision| decision.attempts.len() as u64),
+            decision_calls: decision.map_or(0, |decision| {
+                decision.attempts.iter().filter(|attempt| attempt.is_model_call()).count() as u64
+            }),
             author_judge_calls: judge_calls.unwrap_or(0),
         }
     }

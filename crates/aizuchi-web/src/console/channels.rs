@@ -338,7 +338,8 @@ impl ChannelsQuery {
 fn unread(web: &Web, workspace: &WorkspaceId) -> BTreeSet<ChannelId> {
     let platform = web.platforms.for_workspace(workspace).ok();
     let progress = platform.and_then(|platform| platform.backfill_progress());
-    progress.map_or(BTreeSet::new(), |it| it.behind.into_iter().chain(it.failing).collect())
+    progress
+        .map_or(BTreeSet::new(), |it| it.behind.into_iter().chain(it.failing.into_keys()).collect())
 }
 
 struct RowRenderer<'a> {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{AuthorKind, MessageId};
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
-use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::proposal::Proposal;
 use aizuchi_model::decision::welcome::Rating;
@@ -33,6 +32,7 @@ use crate::console::layout::{
     Layout, Section, TimeView, channel_address, judge_again_address, render,
 };
 use crate::console::marking::MarkingView;
+use crate::console::reason::reason;
 use crate::decision::absent;
 use crate::language::PageLanguage;
 use crate::workspaces::Shown;
@@ -57,7 +57,10 @@ struct DecisionPage<'a> {
     marking: MarkingView,
     facts: Vec<LabeledValue>,
     verdict: Vec<LabeledValue>,
-    gates: Vec<GateView>,
+    /// The rules that did not apply, in order.
+    passed: Vec<&'static str>,
+    /// The rule that settled it.
+    settled: Option<&'static str>,
     considered: Vec<MessageView>,
     superseded: usize,
     calls: Vec<CallView>,
@@ -72,12 +75,6 @@ struct DecisionPage<'a> {
 }
 
 /// A gate. Gates are listed in the order of their evaluation.
-struct GateView {
-    name: &'static str,
-    /// Only of the gate that settled the decision.
-    reason: Option<&'static str>,
-}
-
 struct MessageView {
     key: String,
     at: TimeView,
@@ -177,7 +174,7 @@ pub async fn page(
         outcome,
         word: texts::console::outcome_word(language, outcome),
         is_open: decision.closed.is_none(),
-        why: decision.why.clone().filter(|why| !why.is_empty()),
+        why: reason(decision, access, language),
         withheld: withheld(access, may_read_models, &details, language),
         marking: MarkingView {
             is_open: true,
@@ -185,7 +182,8 @@ pub async fn page(
         },
         facts: facts(decision, language).into_iter().chain(approval).collect(),
         verdict: details.verdict_values(language),
-        gates: gates(decision, language),
+        passed: passed(decision, language),
+        settled: decision.gate.map(|gate| texts::ledger::gate(language, gate)),
         considered,
         superseded: decision.attempts.iter().filter(is_overtaken).count(),
         calls: calls
@@ -304,14 +302,11 @@ async fn proposal_facts(
         .collect())
 }
 
-/// Returns the gates that the decision passed, in order, and the one that settled it.
-fn gates(decision: &Decision, language: Language) -> Vec<GateView> {
-    let view = |gate: Gate, reason| GateView { name: texts::ledger::gate(language, gate), reason };
+/// Returns the rules that did not apply, in order.
+fn passed(decision: &Decision, language: Language) -> Vec<&'static str> {
     let passed = decision.evaluation.iter().flat_map(|evaluation| &evaluation.passed_gates);
-    let passed = passed.filter(|gate| decision.gate != Some(**gate)).map(|gate| view(*gate, None));
-    let settled =
-        decision.gate.map(|gate| view(gate, Some(texts::judging::gate_reason(language, gate))));
-    passed.chain(settled).collect()
+    let passed = passed.filter(|gate| decision.gate != Some(**gate));
+    passed.map(|gate| texts::ledger::gate(language, *gate)).collect()
 }
 
 fn call(

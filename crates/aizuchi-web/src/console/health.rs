@@ -85,12 +85,8 @@ const RECENT_CALLS: usize = 1000;
 pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiProblem> {
     let now = web.clock.now();
     let calls = web.archive.recent_calls(RECENT_CALLS).await?;
-    let wanted = match only {
-        Some(workspace) => vec![workspace],
-        None => workspaces::all(web).await?,
-    };
     let (mut steps, mut memories) = (Vec::new(), Vec::new());
-    for workspace in wanted {
+    for workspace in workspaces::wanted(web, only).await? {
         let pending = web.archive.pending_steps(&workspace).await?;
         steps.extend(pending.iter().map(|step| waiting_step(step, now)));
         let pending = web.archive.pending_memories(&workspace, MOST_MEMORIES).await?;

@@ -42,6 +42,7 @@ pub enum Section {
     Channel,
     Queue,
     Orders,
+    Failures,
     Figures,
     Memory,
     People,
@@ -84,6 +85,7 @@ impl<'a> Layout<'a> {
                 | (Section::Channels, "channels")
                 | (Section::Queue, "queue")
                 | (Section::Orders, "orders")
+                | (Section::Failures, "failures")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
                 | (Section::People, "people")
@@ -104,6 +106,7 @@ impl<'a> Layout<'a> {
             | Section::Channel
             | Section::Queue
             | Section::Orders
+            | Section::Failures
             | Section::Figures
             | Section::Memory
             | Section::People
@@ -219,6 +222,16 @@ pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> 
 /// The address of the page that asks a decision's judge again.
 pub fn judge_again_address(workspace: &WorkspaceId, id: DecisionId) -> String {
     format!("{}/judge", decision_address(workspace, id))
+}
+
+/// The address of a page with the parameters that are not empty.
+pub fn address_with(page: &str, parameters: &[(&str, &str)]) -> String {
+    let mut address = page.to_owned();
+    for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        address += &format!("{name}={}", encode(value));
+    }
+    address
 }
 
 /// Percent-encodes a part of an address.

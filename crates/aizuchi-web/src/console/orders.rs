@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::api::json;
+use crate::console::layout::encode;
+use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::marks::MarkBody;
 use crate::orders::{self, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
@@ -38,7 +40,7 @@ pub const JOURNAL: &str = "/console/orders#journal";
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7
     /// right`, `mark 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set
-    /// language`, `clear language` or `undo 7`.
+    /// language`, `clear language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -49,7 +51,7 @@ pub struct OrderForm {
     user: Option<String>,
     /// The text of a standing order.
     text: Option<String>,
-    /// The value of a setting, which may apply to a thread.
+    /// The value of a setting, which may apply to a thread; or what a mute of everything replaced.
     value: Option<String>,
     thread: Option<String>,
     /// The page to return to.
@@ -67,8 +69,15 @@ pub async fn order(
         undo_order(&web, &visitor.access, number.parse().unwrap_or(NO_NUMBER)).await?;
         return Ok(Redirect::to(JOURNAL));
     }
-    let back = OwnPage::redirect(form.back.as_ref(), "/console");
-    web.apply(form.order(&web, &visitor.access).await?).await?;
+    let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
+    match &*form.order {
+        "mute-everything" => {
+            let replaced = mute_all::mute(&web, access).await?;
+            return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
+        }
+        "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
+        _ => web.apply(form.order(&web, access).await?).await?,
+    }
     Ok(back)
 }
 

@@ -1,4 +1,4 @@
-//! The page of all workspaces.
+//! The home page: what matters at a glance, the feed, and all workspaces.
 
 use std::sync::Arc;
 
@@ -6,12 +6,15 @@ use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use askama::Template;
-use axum::extract::{Extension, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use axum::response::Html;
 
 use crate::access::Visitor;
+use crate::console::feed::{FeedQuery, FeedView};
+use crate::console::home::HomeView;
 use crate::console::layout::{Layout, Section, encode, render};
-use crate::console::{health, snapshot};
+use crate::console::{feed, snapshot};
 use crate::language::PageLanguage;
 use crate::status::{ConnectionStatus, WorkspaceStatus, told_cost};
 use crate::workspaces::FilterParameter;
@@ -21,8 +24,11 @@ use crate::{ApiProblem, Web, workspaces};
 #[template(path = "console/overview.html")]
 struct OverviewPage<'a> {
     layout: Layout<'a>,
-    /// The problems that need attention. The page of the queue has the details.
-    troubles: Vec<String>,
+    /// Only of all workspaces.
+    home: Option<HomeView>,
+    /// What undoes the mute of everything that this page answers.
+    undo: Option<String>,
+    feed: FeedView,
     /// Whether these are all workspaces.
     is_all: bool,
     workspaces: Vec<WorkspaceView>,
@@ -47,27 +53,24 @@ pub async fn page(
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
     filter: FilterParameter,
+    query: Result<Query<FeedQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
+    let mut query = query.map_or(FeedQuery::default(), |Query(query)| query);
     let only = workspaces::only(&web, filter).await?;
-    let status = snapshot::read(&web, &visitor.access, only.as_ref()).await?;
-    let failing = health::failing_models(&web).await?;
-    let dead_letters = (status.dead_letters > 0)
-        .then(|| texts::console::some_dead_letters(language, status.dead_letters));
-    let failing = failing.iter().map(|model| texts::console::model_fails(language, model));
-    // A platform that has never been connected has no workspace that could say so.
-    let remotes = web.remotes.read();
-    let is_listed = |name: &str| {
-        only.is_some() || status.workspaces.iter().any(|it| it.workspace.platform() == name)
+    let access = &visitor.access;
+    let status = snapshot::read(&web, access, only.as_ref()).await?;
+    let home = match only {
+        None => Some(HomeView::read(&web, &status, language).await?),
+        Some(_) => None,
     };
-    let unknown =
-        remotes.iter().filter(|(name, _)| !is_listed(name)).filter_map(|(name, remote)| {
-            let why = texts::console::not_connected(language, &remote.outage()?);
-            Some(format!("{name}: {why}"))
-        });
+    let undo = query.undo.take().filter(|_| home.as_ref().is_some_and(|home| home.is_muted));
+    let feed = feed::read(&web, access, &status, query, language).await?;
     let formatter = StatusFormatter { language, currency: &web.currency };
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
-        troubles: unknown.chain(dead_letters).chain(failing).collect(),
+        home,
+        undo,
+        feed,
         is_all: only.is_none(),
         workspaces: status.workspaces.iter().map(|it| formatter.workspace(it)).collect(),
     })

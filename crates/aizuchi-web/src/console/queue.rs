@@ -11,7 +11,6 @@ use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
 use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId};
-use aizuchi_model::flow::{DeadLetter, DeadLetterId};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -26,19 +25,16 @@ use serde::Deserialize;
 use crate::access::Visitor;
 use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::console::layout::{
-    Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
+    Layout, ListPart, Section, TimeView, address_with, channel_address, decision_address, render,
 };
-use crate::console::queue::memories::UnmadeMemory;
 use crate::console::trust_card::TrustCard;
-use crate::dead_letters::DeadLetterPage;
 use crate::language::PageLanguage;
 use crate::models::ProblemView;
 use crate::own_page::{self, OwnPage};
 use crate::private_reads::ReadsPage;
 use crate::refusal::Refusal;
 use crate::{
-    ApiProblem, Web, consents, dead_letters, deciders, models, private_reads, proposals, trust,
-    views, workspaces,
+    ApiProblem, Web, consents, deciders, models, private_reads, proposals, trust, views, workspaces,
 };
 
 #[derive(Template)]
@@ -57,12 +53,9 @@ struct QueuePage<'a> {
     decided: Vec<DecidedView>,
     calls: Vec<CallCard>,
     decided_calls: Vec<DecidedView>,
-    letters: Vec<DeadLetterCard>,
-    letters_part: ListPart,
     steps: Vec<WaitingView>,
     /// Set if not all steps are shown.
     steps_cut: Option<String>,
-    unmade: Vec<UnmadeMemory>,
     models: Vec<ModelView>,
     /// The problems of the models in use, as far as the program knows them without a call.
     problems: Vec<String>,
@@ -119,17 +112,6 @@ struct DecidedView {
     at: TimeView,
 }
 
-struct DeadLetterCard {
-    id: i64,
-    place: PlaceView,
-    given_up: String,
-    /// The page of its decision.
-    decision: Option<String>,
-    at: TimeView,
-    error: String,
-    text: Option<String>,
-}
-
 struct WaitingView {
     key: String,
     place: PlaceView,
@@ -164,8 +146,6 @@ const MAX_STEPS: usize = 200;
 #[serde(default)]
 pub struct QueueQuery {
     workspace: String,
-    /// The cursor of an older page of dead letters.
-    before: Option<i64>,
     /// The cursor of an older page of recorded reads.
     reads_before: Option<i64>,
 }
@@ -182,9 +162,6 @@ pub async fn page(
     let health = health::read(&web, only.clone()).await?;
     let known = workspaces::all(&web).await?;
     let places = PlaceLabels::read(&web, access, &known, language).await?;
-    let before = query.before.map(DeadLetterId);
-    let DeadLetterPage { letters, older } =
-        dead_letters::read(&web, access, only.clone(), before).await?;
     let (open, decided): (Vec<Proposal>, Vec<Proposal>) =
         proposals::read(&web, access, only.clone())
             .await?
@@ -206,19 +183,16 @@ pub async fn page(
         true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
     };
-    let address = |part: Option<(&str, i64)>| queue_address(only.as_ref(), part);
-    let letters_part = ListPart {
-        name: "letters",
-        shown: letters.len(),
-        newest: before.map(|_| address(None)),
-        older: older.map(|DeadLetterId(id)| address(Some(("before", id)))),
+    let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
+    let address = |before: &str| {
+        address_with("/console/queue", &[("workspace", workspace), ("reads_before", before)])
     };
     let reads = reads.map(|ReadsPage { reads, older }| {
         let part = ListPart {
             name: "reads",
             shown: reads.len(),
-            newest: query.reads_before.map(|_| address(None)),
-            older: older.map(|at| address(Some(("reads_before", at)))),
+            newest: query.reads_before.map(|_| address("")),
+            older: older.map(|at| address(&at.to_string())),
         };
         (reads.iter().map(|it| read(it, &places, language)).collect(), part)
     });
@@ -250,22 +224,15 @@ pub async fn page(
             .take(MAX_DECIDED)
             .map(|call| decided_call(call, &places, language))
             .collect(),
-        letters: letters
-            .iter()
-            .rev()
-            .map(|it| dead_letter_card(it, access, &places, language))
-            .collect(),
-        letters_part,
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
         steps: steps.into_iter().take(MAX_STEPS).map(|(_, step)| step).collect(),
-        unmade: memories::unmade(&health.memories, &places, language),
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
         reads,
-        address: address(None),
+        address: address(""),
         health,
     })
 }
@@ -303,17 +270,6 @@ pub async fn decide(
     let chosen = (form.choice.as_str(), form.text);
     web.apply(deciders::decide(&web, &visitor.access, None, subject, chosen).await?).await?;
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
-}
-
-/// The address of the queue of all workspaces or of one. `part` is the name of a list and its cursor.
-fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> String {
-    let workspace = only.map(|it| format!("workspace={}", encode(it.as_str())));
-    let part = part.map(|(list, before)| format!("{list}={before}"));
-    let pairs: Vec<String> = workspace.into_iter().chain(part).collect();
-    match pairs.is_empty() {
-        true => "/console/queue".to_owned(),
-        false => format!("/console/queue?{}", pairs.join("&")),
-    }
 }
 
 /// The labels of all workspaces, and the names of all channels that the visitor may know.
@@ -415,25 +371,6 @@ fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> 
         what: consent.tool.to_string(),
         by,
         at: TimeView::new(at),
-    }
-}
-
-fn dead_letter_card(
-    letter: &DeadLetter,
-    access: &Access,
-    places: &PlaceLabels,
-    language: Language,
-) -> DeadLetterCard {
-    let conversation = &letter.conversation;
-    let text = letter.text.as_ref().filter(|_| dead_letters::may_read(access, letter));
-    DeadLetterCard {
-        id: letter.id.0,
-        place: places.view(&conversation.workspace, &conversation.channel),
-        given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
-        decision: letter.decision.map(|id| decision_address(&conversation.workspace, id)),
-        at: TimeView::new(letter.at),
-        error: letter.error.clone(),
-        text: text.map(ToString::to_string),
     }
 }
 

@@ -24,7 +24,8 @@ use crate::console::layout::{
     Layout, Section, TimeView, channel_address, memory_address, render,
     standing_order_trial_address, what_if_address,
 };
-use crate::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
+use crate::console::reason::{FilterOption, gates};
+use crate::console::timeline::filter::{Filter, FilterQuery, Source};
 use crate::console::timeline::rows::{OmittedRows, Rows, TimelineRow};
 use crate::console::timeline::settings::{ChannelSettingRow, SettingsOfThreads, SettingsRenderer};
 use crate::console::trust_card::TrustCard;
@@ -192,7 +193,7 @@ pub async fn page(
         },
         channels,
         outcomes: filter::outcomes(language),
-        gates: filter::gates(language),
+        gates: gates(language),
         older: match &found.rest {
             OmittedRows::Older(before) => Some(format!("{address}?{}", query.address(before))),
             OmittedRows::Nothing | OmittedRows::WorseMatches => None,

@@ -335,10 +335,8 @@ impl Lookup<'_> {
 
     /// Returns the requested workspace, or all of them.
     async fn workspaces(&self, named: &Option<String>) -> Result<Vec<WorkspaceId>, Problem> {
-        Ok(match workspaces::find_only(self.web, given(named)).await? {
-            Some(workspace) => vec![workspace],
-            None => workspaces::all(self.web).await?,
-        })
+        let only = workspaces::find_only(self.web, given(named)).await?;
+        Ok(workspaces::wanted(self.web, only).await?)
     }
 
     async fn all_channels(&self, workspaces: &[WorkspaceId]) -> Result<Vec<Channel>, Problem> {

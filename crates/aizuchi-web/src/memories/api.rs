@@ -9,7 +9,6 @@ use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::{JournalEntry, JournalKind};
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use aizuchi_model::recall::terms::{extract_terms, search_terms};
-use aizuchi_store::order::Order;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -17,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
-use crate::actions::{ActionRequest, requests};
+use crate::actions::requests;
 use crate::memories::{
     CurrentMemories, KeyFields, change_memo, entry_id, journal_page, may_read, parse_edit, read,
     read_memos, revert_memo,
@@ -279,11 +278,9 @@ requests! {
     format_of_revert |it, web, access, id| {
         revert_memo(web, access, (it.workspace.as_deref(), id), it.to).await
     }
-}
-
-impl ActionRequest for MemoriesQuery {
     /// `DELETE /api/memos/ID`.
-    async fn order(self, web: &Web, access: &Access, id: i64) -> Result<Order, ApiProblem> {
-        change_memo(web, access, (self.workspace.as_deref(), id), None).await
+    in_one MemoRemove {}
+    malformed_order |it, web, access, id| {
+        change_memo(web, access, (it.workspace.as_deref(), id), None).await
     }
 }

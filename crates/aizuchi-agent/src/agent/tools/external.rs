@@ -198,13 +198,20 @@ impl Toolbox {
         let arguments = arguments_object(&arguments)?;
         let answer = match self.external.call(&call.name, arguments).await {
             Ok(answer) => answer,
-            Err(ExternalToolError::TimedOut) => {
-                return Ok(texts::tools::tool_timed_out(language).to_owned());
-            }
-            Err(ExternalToolError::Unavailable | ExternalToolError::NotSent) => {
-                return Ok(texts::tools::tool_unavailable(language).to_owned());
+            Err(error) => {
+                self.note_failed(&call.name, &error);
+                let told = match error {
+                    ExternalToolError::TimedOut => texts::tools::tool_timed_out(language),
+                    ExternalToolError::Unavailable | ExternalToolError::NotSent => {
+                        texts::tools::tool_unavailable(language)
+                    }
+                };
+                return Ok(told.to_owned());
             }
         };
+        if answer.is_failure {
+            self.note_failed(&call.name, &"the tool reports a failure");
+        }
         Ok(quoted_answer(&answer, &asked, &mut self.known_urls, tokens_left, language))
     }
 }

@@ -17,6 +17,7 @@ use tracing::{info, warn};
 
 use crate::agent::tools::Toolbox;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::spec::Tool;
 use crate::web_access::{
     MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,
 };
@@ -145,6 +146,7 @@ impl Toolbox {
             Ok(answer) => answer,
             Err(error) => {
                 warn!(error = %error, "searching the web for a reply failed");
+                self.note_failed(Tool::WebSearch.name(), &error);
                 return texts::tools::web_search_failed(self.language).to_owned();
             }
         };
@@ -181,6 +183,7 @@ impl Toolbox {
             Ok(page) => page,
             Err(error) => {
                 info!(error = %error, "a page could not be read for a reply");
+                self.note_failed(Tool::WebFetch.name(), &error);
                 return describe_error(error, self.language);
             }
         };

@@ -61,7 +61,6 @@ pub async fn read(
     let label = label(mark.mark, &decision);
     let mut channels = store.channels(workspace).await?.into_iter();
     let channel = channels.find(|channel| channel.id == decision.conversation.channel);
-    let topic = channel.as_ref().and_then(|channel| channel.topic.as_deref());
     let exchanges = store.exchanges(decision.id).await?;
     let used = recorded_call(&decision, exchanges).ok();
     Ok(Some(DecisionItem {
@@ -70,7 +69,8 @@ pub async fn read(
         kind: format!("{}/{}", label.name(), mark.mark.name()),
         decide_at: decided.as_millisecond() as f64 / 1000.0,
         language,
-        topic: topic.filter(|topic| !topic.is_empty()).map(str::to_owned),
+        // Only today's is known.
+        topic: None,
         channel: channel.map(|channel| channel.name.to_string()),
         prompt: used.map(|(_, exchange)| exchange.prompt.to_string()),
         context: context.collect(),

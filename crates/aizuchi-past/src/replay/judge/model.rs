@@ -237,7 +237,9 @@ impl ModelJudge {
             Ok(response) => (response.usage, self.cost_micros(response.usage)),
             // The call may have been charged, and the amount is unknown.
             Err(LlmError::TimedOut(_)) => (Usage::default(), reserved),
-            Err(error) => (error.usage(), self.cost_micros(error.usage())),
+            Err(
+                error @ (LlmError::Busy { .. } | LlmError::Refused(_) | LlmError::Unusable { .. }),
+            ) => (error.usage(), self.cost_micros(error.usage())),
         };
         state.counts.cost_micros += cost;
         state.counts.input_tokens += usage.input_tokens;

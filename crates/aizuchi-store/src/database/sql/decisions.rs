@@ -243,6 +243,17 @@ statements! {
     FILTERED_DECISIONS_ENDED_WITH = filtered_decisions!(ended covers_filtered_message!());
     FILTERED_DECISIONS_OPEN_WITH = filtered_decisions!(open covers_filtered_message!());
     FILTERED_DECISIONS_SUPERSEDED_WITH = filtered_decisions!(superseded covers_filtered_message!());
+    /// ?3 is a JSON list of how they may have ended. Those since ?5 that do not match are visited, too.
+    FEED = decisions!("
+        WHERE d.id IN (SELECT f.id FROM decisions AS f INDEXED BY decisions_by_time
+            WHERE f.workspace = ?1 AND f.opened_ms >= ?5 AND f.opened_ms <= ?6
+                AND (f.opened_ms < ?6 OR f.id < ?7)
+                AND (CAST(?2 AS TEXT) IS NULL OR f.channel = CAST(?2 AS TEXT))
+                AND coalesce(f.ended, 'open') IN (SELECT j.atom FROM json_each(?3) AS j)
+                AND (CAST(?4 AS TEXT) IS NULL OR f.gate = CAST(?4 AS TEXT))
+            ORDER BY f.opened_ms DESC, f.id DESC
+            LIMIT +?8)
+        ORDER BY d.opened_ms DESC, d.id DESC");
     DECISIONS_OF_CHANNEL_SINCE = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2 AND d.opened_ms >= ?3
         ORDER BY d.id DESC");
@@ -287,5 +298,14 @@ statements! {
         ORDER BY a.id";
     /// The newest model calls, newest first.
     RECENT_CALLS = "
-        SELECT at_ms, model, verb, result, error FROM attempts ORDER BY id DESC LIMIT +?1";
+        SELECT at_ms, model, verb, result, error FROM attempts
+        WHERE verb NOT IN ('look_up', 'post') ORDER BY id DESC LIMIT +?1";
+    // The condition on the result repeats that of the partial index, or SQLite could not use it.
+    FAILED_CALLS = "
+        SELECT channel, verb, model, error, count(*) AS n, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
+            max(decision) AS decision
+        FROM attempts INDEXED BY attempts_failed
+        WHERE workspace = ?1 AND at_ms >= ?2 AND result = 'failed'
+        GROUP BY channel, verb, model, error
+        ORDER BY max(at_ms) DESC, channel, verb, model";
 }

@@ -58,7 +58,7 @@ statements! {
             CAST(sum(coalesce(price_micros, 0)) AS BIGINT) AS micros,
             CAST(sum(CASE WHEN price_micros IS NULL THEN input_tokens + output_tokens ELSE 0 END) AS BIGINT) AS unpriced_tokens
         FROM attempts INDEXED BY attempts_by_time
-        WHERE workspace = ?1 AND at_ms >= ?2 AND at_ms < ?4
+        WHERE workspace = ?1 AND at_ms >= ?2 AND at_ms < ?4 AND verb NOT IN ('look_up', 'post')
         GROUP BY 1, 2, 3, 4
         UNION ALL
         SELECT channel, (at_ms + CAST(?3 AS BIGINT)) / 86400000, kind, model, CAST(sum(calls) AS BIGINT),

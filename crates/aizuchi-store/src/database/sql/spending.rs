@@ -32,7 +32,7 @@ statements! {
     CALL_USAGE = concat!(
         "SELECT json_object('workspace', ", spent!("''", "?3"), ", 'channel', ", spent!("?2", "?3"), ",
             'workspace_reserved', ", reserved!(""), ", 'channel_reserved', ", reserved!("channel = ?2 AND "), ",
-            'decision_calls', (SELECT count(*) FROM attempts WHERE decision = ?5 AND ?5 <> 0),
+            'decision_calls', (SELECT count(*) FROM attempts WHERE decision = ?5 AND ?5 <> 0 AND verb NOT IN ('look_up', 'post')),
             'author_judge_calls', (SELECT count(*) FROM judge_calls
                 WHERE workspace = ?1 AND author = CAST(?6 AS TEXT) AND at_ms > ?3 - 3600000)) AS usage,
             (SELECT count(*) FROM reservations WHERE token <> ?4 AND until_ms <= ?3) AS lapsed"

@@ -14,7 +14,7 @@ use aizuchi_model::overlap::has_name;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
-use crate::console::layout::{TimeView, decision_address, encode, memory_address};
+use crate::console::layout::{TimeView, address_with, decision_address, memory_address};
 use crate::memories::{self, KeyFields, entry_id};
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -343,16 +343,13 @@ fn known(visibility: Visibility, language: Language) -> &'static str {
 pub fn history_address(key: &MemoryKey) -> String {
     let fields = KeyFields::new(key);
     let given = [
-        ("workspace", fields.workspace),
-        ("scope", Some(fields.scope)),
-        ("channel", fields.channel),
-        ("thread", fields.thread),
-        ("term", Some(fields.term)),
+        ("workspace", &*fields.workspace.unwrap_or_default()),
+        ("scope", &*fields.scope),
+        ("channel", &*fields.channel.unwrap_or_default()),
+        ("thread", &*fields.thread.unwrap_or_default()),
+        ("term", &*fields.term),
     ];
-    let pairs = given
-        .into_iter()
-        .filter_map(|(name, value)| value.map(|value| format!("{name}={}", encode(&value))));
-    format!("/console/memory/versions?{}", pairs.collect::<Vec<_>>().join("&"))
+    address_with("/console/memory/versions", &given)
 }
 
 /// A page of the journal.

@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::console::layout::encode;
+use crate::console::reason::{FilterOption, parse_gate};
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
 
@@ -31,12 +32,6 @@ pub struct FilterQuery {
     pub q: String,
     /// The cursor: a message, or with an outcome or a gate, a decision.
     pub before: Option<String>,
-}
-
-/// A value to choose.
-pub struct FilterOption {
-    pub value: &'static str,
-    pub word: &'static str,
 }
 
 /// The conditions that every row has to meet.
@@ -170,37 +165,6 @@ pub fn outcomes(language: Language) -> Vec<FilterOption> {
     let all = DecisionFilter::ALL.into_iter().map(DecisionFilter::name);
     all.map(|value| FilterOption { value, word: texts::console::outcome_word(language, value) })
         .collect()
-}
-
-/// Returns the gates that close a decision, to choose from.
-pub fn gates(language: Language) -> Vec<FilterOption> {
-    let gates = GATES.into_iter();
-    gates
-        .map(|gate| FilterOption { value: gate.name(), word: texts::ledger::gate(language, gate) })
-        .collect()
-}
-
-const GATES: [Gate; 16] = [
-    Gate::ChannelMode,
-    Gate::Command,
-    Gate::Muted,
-    Gate::QuietHours,
-    Gate::Loop,
-    Gate::TooFew,
-    Gate::Directed,
-    Gate::OtherCompanion,
-    Gate::Unchanged,
-    Gate::NothingOpen,
-    Gate::Cooldown,
-    Gate::Share,
-    Gate::Budget,
-    Gate::Learned,
-    Gate::JudgeCalls,
-    Gate::DecisionCalls,
-];
-
-fn parse_gate(name: &str) -> Option<Gate> {
-    GATES.into_iter().find(|gate| gate.name() == name)
 }
 
 /// Parses a day or a minute in the installation's time zone.

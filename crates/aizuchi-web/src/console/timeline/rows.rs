@@ -15,6 +15,7 @@ use aizuchi_store::stored_message::StoredMessage;
 use crate::console::layout::{TimeView, decision_address};
 use crate::console::marking::MarkingView;
 use crate::console::quote::kept_text;
+use crate::console::reason::reason;
 use crate::console::timeline::filter::{Filter, Source};
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -69,8 +70,7 @@ pub struct DecisionView {
     pub address: String,
     pub outcome: &'static str,
     pub word: &'static str,
-    pub gate: Option<&'static str>,
-    pub why: Option<String>,
+    pub reason: Option<String>,
     /// The number of superseded attempts.
     pub superseded: usize,
     pub marking: MarkingView,
@@ -295,14 +295,12 @@ impl RowReader<'_> {
     fn decision(&self, decision: &Decision) -> DecisionView {
         let outcome = decision.ended.map_or("open", |ended| ended.name());
         let overtaken = |result: AttemptResult| matches!(result, AttemptResult::Superseded);
-        let may_read = self.access.may_read_models(&self.channel.workspace);
         let mark = self.marks.iter().find(|mark| mark.decision == decision.id);
         DecisionView {
             address: decision_address(&self.channel.workspace, decision.id),
             outcome,
             word: texts::console::outcome_word(self.language, outcome),
-            gate: decision.gate.map(|gate| texts::ledger::gate(self.language, gate)),
-            why: decision.why.clone().filter(|why| may_read && !why.is_empty()),
+            reason: reason(decision, self.access, self.language),
             superseded: decision.attempts.iter().filter(|it| overtaken(it.result)).count(),
             marking: MarkingView::new(decision, mark, self.access, self.language),
         }

@@ -1,0 +1,35 @@
+//! The home page of the console: what matters at a glance, and the feed of what was said and held back.
+
+texts! {
+    title: "Home" / "ホーム";
+    works: "Everything works." / "すべて正常に動いています。";
+    details: "Details" / "詳しく見る";
+    no_limit: "no limit is set" / "上限は設定されていません";
+    tokens(count: u64): "{count} tokens" / "{count} トークン";
+    /// `used` is what counts against the limit in the workspace that has used most.
+    limit(used: &str, limit: &str):
+        "limit {limit} in 24 hours for each workspace; {used} of it used at most"
+        / "24 時間の上限はワークスペースごとに {limit}、最も使ったところで {used}";
+    waiting: "Waits for somebody" / "対応待ち";
+    nothing_waits: "nothing" / "ありません";
+    proposals: "proposals" / "発言の案";
+    calls: "calls to allow" / "許可待ちの呼び出し";
+    letters: "not delivered" / "届けられなかったもの";
+    behind: "channels not caught up on" / "確認が済んでいないチャンネル";
+    unread: "channels that cannot be read" / "読めないチャンネル";
+    mute_everything: "Mute everything" / "すべてを今すぐミュート";
+    unmute_everything: "Unmute everything" / "すべてのミュートを解除";
+    everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";
+    undo: "Undo" / "元に戻す";
+    feed: "What it said and held back" / "話したこと、話さなかったこと";
+    today: "Today" / "今日";
+    said: "said" / "話した";
+    held_back: "held back" / "話さなかった";
+    failed: "failed" / "失敗";
+    undecided: "waiting" / "判断待ち";
+    reason: "Reason" / "理由";
+    feed_empty:
+        "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
+        / "この期間の記録はありません。話したり、話すのをやめたりするたびに、理由とともにここに表示されます。";
+    no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
+}

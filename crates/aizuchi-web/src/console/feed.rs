@@ -1,0 +1,269 @@
+//! The feed of the home page: what the persona said and what it held back, over all channels, newest first.
+
+use std::cmp::Reverse;
+
+use aizuchi_actions::access::Access;
+use aizuchi_model::chat::{ConversationId, to_short_line};
+use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+use aizuchi_store::query::{DecisionFilter, DecisionQuery};
+use aizuchi_store::stored_message::StoredMessage;
+use jiff::{Timestamp, ToSpan as _};
+use serde::Deserialize;
+
+use crate::console::layout::{ListPart, TimeView, channel_address, decision_address, encode};
+use crate::console::quote::{ShownMessage, gist};
+use crate::console::reason::{FilterOption, gates, parse_gate, reason};
+use crate::status::{ChannelStatus, Status, WorkspaceStatus};
+use crate::workspaces::Shown;
+use crate::{ApiProblem, Web, workspaces};
+
+/// The number of decisions on a page.
+const PAGE: usize = 50;
+/// The number of characters of a message that are shown.
+const BEGINNING: usize = 140;
+/// The number of days that the feed goes back, with today.
+pub const DAYS: i64 = 7;
+/// The value of the period that is only today.
+const TODAY: &str = "today";
+
+/// The fields of the form. Empty fields count as absent, and so do those with an unknown value.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct FeedQuery {
+    pub result: String,
+    pub reason: String,
+    /// The name or the id of a channel.
+    pub channel: String,
+    /// `today`, or empty for the last days.
+    pub period: String,
+    /// The cursor: the time and the number of a decision.
+    pub before: String,
+    /// The only workspace.
+    pub workspace: String,
+    /// What a mute of everything replaced, if the page answers one.
+    pub undo: Option<String>,
+}
+
+/// A group of outcomes.
+struct FeedResult {
+    name: &'static str,
+    word: fn(Language) -> &'static str,
+    /// The first outcome's icon stands for all.
+    outcomes: &'static [DecisionFilter],
+}
+
+const RESULTS: [FeedResult; 4] = {
+    use DecisionFilter::{Ended, Open};
+    use DecisionResult::{
+        ChoseSilence, Dropped, Failed, Muted, OverBudget, Proposed, Reacted, Spoke,
+    };
+    let held_back: &[DecisionFilter] =
+        &[Ended(ChoseSilence), Ended(Proposed), Ended(Dropped), Ended(Muted), Ended(OverBudget)];
+    let said: &[DecisionFilter] = &[Ended(Spoke), Ended(Reacted)];
+    [
+        FeedResult { name: "said", word: texts::home::said, outcomes: said },
+        FeedResult { name: "held_back", word: texts::home::held_back, outcomes: held_back },
+        FeedResult { name: "failed", word: texts::home::failed, outcomes: &[Ended(Failed)] },
+        FeedResult { name: "waiting", word: texts::home::undecided, outcomes: &[Open] },
+    ]
+};
+
+pub struct FeedView {
+    pub query: FeedQuery,
+    pub results: Vec<FeedCount>,
+    pub reasons: Vec<FilterOption>,
+    pub rows: Vec<FeedRow>,
+    pub part: ListPart,
+}
+
+/// A group of outcomes to choose, and how many of today's decisions ended so.
+pub struct FeedCount {
+    pub name: &'static str,
+    pub word: &'static str,
+    pub icon: &'static str,
+    pub today: usize,
+    pub address: String,
+}
+
+/// A decision in one line.
+pub struct FeedRow {
+    pub id: i64,
+    pub at: TimeView,
+    pub channel: String,
+    pub channel_address: String,
+    pub address: String,
+    pub outcome: &'static str,
+    pub word: &'static str,
+    pub reason: Option<String>,
+    /// The beginning of what was said, or of what it did not speak to.
+    pub text: String,
+}
+
+impl FeedQuery {
+    /// The address of the home page with this filter and another cursor.
+    fn address(&self, before: &str) -> String {
+        let fields = [
+            ("workspace", &*self.workspace),
+            ("result", &*self.result),
+            ("reason", &*self.reason),
+            ("channel", &*self.channel),
+            ("period", &*self.period),
+            ("before", before),
+        ];
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let pairs = given.map(|(name, value)| format!("{name}={}", encode(value)));
+        format!("/console?{}#feed", pairs.collect::<Vec<_>>().join("&"))
+    }
+
+    fn cursor(&self) -> Option<(Timestamp, DecisionId)> {
+        let (at, id) = self.before.split_once('-')?;
+        let at = Timestamp::from_millisecond(at.parse().ok()?).ok()?;
+        Some((at, DecisionId(id.parse().ok()?)))
+    }
+
+    /// Whether a channel is the chosen one, by its id or by the name that is shown.
+    fn names(&self, channel: &ChannelStatus) -> bool {
+        let wanted = self.channel.trim().trim_start_matches('#').to_lowercase();
+        [&*channel.name, channel.id.as_str()].iter().any(|it| it.to_lowercase() == wanted)
+    }
+
+    /// Whether the filter leaves anything out.
+    pub fn is_filtered(&self) -> bool {
+        [&self.result, &self.reason, &self.channel].iter().any(|field| !field.is_empty())
+    }
+}
+
+/// Reads a page of the feed of the workspaces in a status.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    status: &Status,
+    query: FeedQuery,
+    language: Language,
+) -> Result<FeedView, ApiProblem> {
+    let results = RESULTS.iter().filter(|it| query.result.is_empty() || it.name == query.result);
+    let ended: Vec<DecisionFilter> = results.flat_map(|it| it.outcomes).copied().collect();
+    let (gate, before) = (parse_gate(&query.reason), query.cursor());
+    let today = web.clock.now().to_zoned(web.zone.clone()).date();
+    let days = if query.period == TODAY { 0 } else { DAYS - 1 };
+    let begin = (today - days.days()).to_zoned(web.zone.clone());
+    let mut since = begin.map_or(Timestamp::UNIX_EPOCH, |begin| begin.timestamp());
+    // One more tells whether there is another page.
+    let limit = PAGE + 1;
+    let mut found: Vec<Decision> = Vec::new();
+    for WorkspaceStatus { workspace, channels, .. } in &status.workspaces {
+        let chosen = channels.iter().filter(|it| query.names(it)).map(|it| Some(it.id.clone()));
+        let is_any = query.channel.is_empty();
+        for channel in if is_any { vec![None] } else { chosen.collect() } {
+            let (workspace, ended) = (workspace.clone(), ended.clone());
+            let query =
+                DecisionQuery::Feed { workspace, channel, ended, gate, since, before, limit };
+            found.extend(web.archive.decisions(query).await?);
+            found.sort_by_key(|decision| Reverse((decision.opened, decision.id)));
+            found.truncate(limit);
+            since = found.get(PAGE).map_or(since, |oldest| oldest.opened);
+        }
+    }
+    let is_full = found.len() > PAGE;
+    found.truncate(PAGE);
+    let cursor = |it: &Decision| format!("{}-{}", it.opened.as_millisecond(), it.id.0);
+    let part = ListPart {
+        name: "feed",
+        shown: found.len(),
+        newest: before.map(|_| query.address("")),
+        older: found.last().filter(|_| is_full).map(|it| query.address(&cursor(it))),
+    };
+    let found = with_messages(web, access, status, found).await?;
+    let row = |(decision, message): &(Decision, Option<StoredMessage>)| {
+        let message = message.as_ref().map(|it| ShownMessage::new(it, access, language, false));
+        row(decision, message.as_ref(), (access, status), language)
+    };
+    Ok(FeedView {
+        results: RESULTS.iter().map(|it| feed_count(it, status, &query, language)).collect(),
+        reasons: gates(language),
+        rows: found.iter().map(row).collect(),
+        part,
+        query,
+    })
+}
+
+/// Reads the message that each decision is shown with: what was said, or else what it is about. Reads of private text
+/// are recorded.
+async fn with_messages(
+    web: &Web,
+    access: &Access,
+    status: &Status,
+    decisions: Vec<Decision>,
+) -> Result<Vec<(Decision, Option<StoredMessage>)>, ApiProblem> {
+    let mut found = Vec::new();
+    for decision in decisions {
+        let about = decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref());
+        let about = decision.reaction.as_ref().map(|(message, _)| message).or(about);
+        let id = decision.posted_messages.first().or(about).or(decision.messages.last());
+        let ConversationId { workspace, channel, .. } = &decision.conversation;
+        let message = match id {
+            Some(id) => web.archive.message(workspace, channel, id).await?,
+            None => None,
+        };
+        found.push((decision, message));
+    }
+    for WorkspaceStatus { workspace, .. } in &status.workspaces {
+        let here = found.iter().filter(|(it, _)| it.conversation.workspace == *workspace);
+        let (decisions, messages): (Vec<_>, Vec<_>) = here.cloned().unzip();
+        let messages: Vec<StoredMessage> = messages.into_iter().flatten().collect();
+        workspaces::record_look(web, access, workspace, Shown::Messages(&messages)).await?;
+        workspaces::record_look(web, access, workspace, Shown::Decisions(&decisions)).await?;
+    }
+    Ok(found)
+}
+
+fn row(
+    decision: &Decision,
+    message: Option<&ShownMessage>,
+    (access, status): (&Access, &Status),
+    language: Language,
+) -> FeedRow {
+    let ConversationId { workspace, channel, .. } = &decision.conversation;
+    let here = status.workspaces.iter().filter(|it| it.workspace == *workspace);
+    let here = here.flat_map(|it| &it.channels).find(|it| it.id == *channel);
+    let outcome = decision.ended.map_or("open", |ended| ended.name());
+    let emoji = decision.reaction.as_ref().filter(|_| access.may_read_models(workspace));
+    let emoji = emoji.map_or("", |(_, emoji)| &**emoji);
+    FeedRow {
+        id: decision.id.0,
+        at: TimeView::new(decision.opened),
+        channel: here.map_or_else(|| channel.to_string(), |here| here.name.clone()),
+        channel_address: channel_address(workspace, channel),
+        address: decision_address(workspace, decision.id),
+        outcome,
+        word: texts::console::outcome_word(language, outcome),
+        reason: reason(decision, access, language),
+        text: to_short_line(&format!("{emoji} {}", gist(message)), BEGINNING),
+    }
+}
+
+fn feed_count(
+    result: &FeedResult,
+    status: &Status,
+    query: &FeedQuery,
+    language: Language,
+) -> FeedCount {
+    let channels = status.workspaces.iter().flat_map(|it| &it.channels);
+    let counts = channels.flat_map(|channel| &channel.decisions_today);
+    let counts = counts.filter(|(name, _)| result.outcomes.iter().any(|it| it.name() == **name));
+    let today = FeedQuery {
+        result: result.name.to_owned(),
+        workspace: query.workspace.clone(),
+        period: TODAY.to_owned(),
+        ..FeedQuery::default()
+    };
+    FeedCount {
+        name: result.name,
+        word: (result.word)(language),
+        icon: result.outcomes[0].name(),
+        today: counts.map(|(_, count)| count).sum(),
+        address: today.address(""),
+    }
+}

@@ -1,0 +1,109 @@
+//! The head of the home page: whether everything works, what it costs, what waits for somebody, and the mute of
+//! everything.
+
+use aizuchi_model::decision::consent::ConsentState;
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
+
+use crate::console::health;
+use crate::status::{Status, told_cost};
+use crate::{ApiProblem, Web, workspaces};
+
+pub struct HomeView {
+    /// What does not work.
+    pub troubles: Vec<String>,
+    pub cost: String,
+    /// The limit, and what counts against it in the workspace that has spent most.
+    pub limit: Option<String>,
+    pub waiting: Vec<WaitingCount>,
+    /// Whether every workspace is muted.
+    pub is_muted: bool,
+}
+
+/// How many things wait for somebody, with the page that lists them.
+pub struct WaitingCount {
+    pub name: &'static str,
+    pub address: &'static str,
+    pub word: &'static str,
+    pub count: usize,
+}
+
+/// The page of the channels whose history is not read yet.
+const BACKFILL: &str = "/console/failures?kind=backfill";
+
+impl HomeView {
+    pub async fn read(web: &Web, status: &Status, language: Language) -> Result<Self, ApiProblem> {
+        let shown = &status.workspaces;
+        let models = health::failing_models(web).await?;
+        let failing = models.iter().map(|model| texts::console::model_fails(language, model));
+        let money = shown.iter().map(|it| it.money_today).sum();
+        let unpriced = shown.iter().map(|it| it.unpriced_tokens_today).sum();
+        Ok(Self {
+            troubles: outages(web, status, language).into_iter().chain(failing).collect(),
+            cost: told_cost(language, money, &web.currency, unpriced),
+            limit: limit(web, status, language),
+            waiting: waiting(web, status, language).await?,
+            is_muted: shown.iter().all(|it| it.muted_until.is_some()),
+        })
+    }
+}
+
+/// Why workspaces of the config cannot be heard.
+fn outages(web: &Web, status: &Status, language: Language) -> Vec<String> {
+    let remotes = web.remotes.read();
+    let shown = &status.workspaces;
+    let is_listed = |name: &str| shown.iter().any(|it| it.workspace.platform() == name);
+    // A platform that has never been connected has no workspace that could say so.
+    let unknown = remotes.iter().filter(|(name, _)| !is_listed(name));
+    let unknown = unknown.filter_map(|(name, remote)| Some((name.to_string(), remote.outage()?)));
+    let known = shown.iter().filter_map(|it| {
+        let connection = it.connection.as_ref().filter(|it| it.platform.is_some());
+        let label = workspaces::label(web, &it.workspace, language);
+        Some((label, connection?.outage.clone()?))
+    });
+    let told = |(name, why): (String, String)| {
+        format!("{name}: {}", texts::console::not_connected(language, &why))
+    };
+    unknown.chain(known).map(told).collect()
+}
+
+/// The limits are the same for each workspace.
+fn limit(web: &Web, status: &Status, language: Language) -> Option<String> {
+    let rulebook = web.room.rulebook();
+    let limits = &rulebook.workspace_limits;
+    let usages = status.workspaces.iter().map(|it| &it.usage);
+    let most_micros = usages.clone().map(|usage| usage.micros_in_day).max()?;
+    let most_tokens = usages.map(|usage| usage.tokens_in_day).max()?;
+    let money = |micros: u64| format!("{:.2} {}", micros as f64 / 1e6, web.currency);
+    let tokens = |tokens: u64| texts::home::tokens(language, tokens);
+    let by_money = limits.micros_per_day.map(|limit| (money(most_micros), money(limit)));
+    let by_tokens = limits.tokens_per_day.map(|limit| (tokens(most_tokens), tokens(limit)));
+    let (used, limit) = by_money.or(by_tokens)?;
+    Some(texts::home::limit(language, &used, &limit))
+}
+
+async fn waiting(
+    web: &Web,
+    status: &Status,
+    language: Language,
+) -> Result<Vec<WaitingCount>, ApiProblem> {
+    let now = web.clock.now();
+    let consents = web.archive.unsettled_consents().await?.into_iter();
+    let consents = consents.filter(|it| it.clone().at(now).state == ConsentState::Open).count();
+    let connections = || status.workspaces.iter().filter_map(|it| it.connection.as_ref());
+    let proposals = web.archive.open_proposals(now).await?.len();
+    let letters = usize::try_from(status.dead_letters).unwrap_or(usize::MAX);
+    let behind = connections().map(|it| it.behind).sum();
+    let unread = connections().map(|it| it.failing).sum();
+    let counts = [
+        ("proposals", "/console/queue#proposals", texts::home::proposals(language), proposals),
+        ("calls", "/console/queue#calls", texts::home::calls(language), consents),
+        ("letters", "/console/failures?kind=post", texts::home::letters(language), letters),
+        ("behind", BACKFILL, texts::home::behind(language), behind),
+        ("unread", BACKFILL, texts::home::unread(language), unread),
+    ];
+    let counts = counts.into_iter().filter(|(.., count)| *count > 0);
+    let counts =
+        counts.map(|(name, address, word, count)| WaitingCount { name, address, word, count });
+    Ok(counts.collect())
+}

@@ -1,0 +1,63 @@
+//! The mute of all workspaces in one click, and its undo.
+
+use aizuchi_actions::access::Access;
+use aizuchi_model::chat::{Role, WorkspaceId};
+use aizuchi_store::order::{Mute, Order};
+use jiff::Timestamp;
+
+use crate::refusal::Refusal;
+use crate::{ApiProblem, Web, workspaces};
+
+/// The workspaces that a mute of everything muted, each with the mute that it had.
+type Replaced = Vec<(WorkspaceId, Option<(Timestamp, Role)>)>;
+
+/// Mutes every workspace until it is unmuted. Returns what undoes that.
+pub async fn mute(web: &Web, access: &Access) -> Result<String, ApiProblem> {
+    access.require_orders()?;
+    let mut replaced = Replaced::new();
+    for workspace in workspaces::all(web).await? {
+        let earlier = mute_of(web, &workspace).await?;
+        if !earlier.is_some_and(is_endless) {
+            replaced.push((workspace.clone(), earlier.map(|mute| (mute.until, mute.by))));
+            let (channel, until, by) = (None, Timestamp::MAX, Role::Admin);
+            let order = Order::Mute { workspace, channel, until, by };
+            web.apply(order.signed(access.signature())).await?;
+        }
+    }
+    serde_json::to_string(&replaced).map_err(|_| Refusal::PageFailed.into())
+}
+
+/// Unmutes every workspace. With what a mute of everything replaced, only the workspaces that it muted, and they get
+/// the mute back that they had; those whose mute has been changed since are left alone.
+pub async fn unmute(web: &Web, access: &Access, replaced: Option<&str>) -> Result<(), ApiProblem> {
+    access.require_orders()?;
+    let replaced: Option<Replaced> =
+        replaced.map(serde_json::from_str).transpose().map_err(|_| Refusal::MalformedOrder)?;
+    for workspace in workspaces::all(web).await? {
+        let Some(mute) = mute_of(web, &workspace).await? else { continue };
+        let earlier = match &replaced {
+            None => None,
+            Some(replaced) => match replaced.iter().find(|(it, _)| *it == workspace) {
+                Some((_, earlier)) if is_endless(mute) => *earlier,
+                Some(_) | None => continue,
+            },
+        };
+        let (channel, by) = (None, Role::Admin);
+        let order = Order::Unmute { workspace: workspace.clone(), channel, by };
+        web.apply(order.signed(access.signature())).await?;
+        if let Some((until, by)) = earlier.filter(|(until, _)| *until > web.clock.now()) {
+            let order = Order::Mute { workspace, channel: None, until, by };
+            web.apply(order.signed(access.signature())).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn mute_of(web: &Web, workspace: &WorkspaceId) -> Result<Option<Mute>, ApiProblem> {
+    Ok(web.store.orders(workspace).await?.workspace_mute(web.clock.now()))
+}
+
+/// Whether it is a mute as this one: by an admin, until it is lifted.
+fn is_endless(mute: Mute) -> bool {
+    mute.by == Role::Admin && mute.until.as_second() == Timestamp::MAX.as_second()
+}

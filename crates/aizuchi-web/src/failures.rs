@@ -1,0 +1,301 @@
+//! What has failed: model calls, posts, look-ups, and the reading of missed messages. The same failure is listed once,
+//! with the channels in which it happened.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use aizuchi_actions::access::Access;
+use aizuchi_model::chat::{Channel, ChannelId, WorkspaceId};
+use aizuchi_model::decision::{DecisionId, LOOK_UP, POST};
+use aizuchi_model::flow::step::Step;
+use aizuchi_model::flow::{DeadLetter, Work};
+use aizuchi_model::named_enum;
+use aizuchi_model::persona::Language;
+use aizuchi_model::platform::backfill_progress::FailedReads;
+use aizuchi_model::texts::{console, failures as texts};
+use aizuchi_store::FailedCalls;
+use aizuchi_store::pending_memories::PendingMemory;
+use aizuchi_store::query::DeadLetterQuery;
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::Visitor;
+use crate::language::PageLanguage;
+use crate::{ApiProblem, JsonResult, Web, views, workspaces};
+
+named_enum! {
+    /// What failed.
+    pub enum FailureKind {
+        Model,
+        /// A post that was not made, or an answer that was given up.
+        Post,
+        /// On the web, in a document, or with a tool of the operator's servers.
+        LookUp,
+        /// The reading of what was said while the program was away.
+        Backfill,
+    }
+}
+
+impl FailureKind {
+    pub const ALL: [Self; 4] = [Self::Model, Self::Post, Self::LookUp, Self::Backfill];
+}
+
+/// Which failures to list. An empty field selects all.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FailuresQuery {
+    /// Only this workspace, by its id; all workspaces if omitted.
+    pub workspace: String,
+    /// `model`, `post`, `look_up` or `backfill`.
+    pub kind: String,
+    /// The id of a channel; all channels if omitted.
+    pub channel: String,
+    pub model: String,
+    /// How many failures to skip.
+    #[serde(rename = "failures_after")]
+    pub after: usize,
+}
+
+/// A page of failures: what is tried again or waits for an operator comes first, then the newest.
+#[derive(Serialize, JsonSchema)]
+pub struct FailuresAnswer {
+    failures: Vec<Failure>,
+    total: usize,
+}
+
+/// A failure, with its repetitions.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub workspace: WorkspaceId,
+    /// Empty for the whole workspace.
+    pub channels: Vec<FailureChannel>,
+    /// The model, or the tool of a look-up.
+    pub model: Option<Arc<str>>,
+    pub reason: String,
+    /// 0 if it has not been tried yet.
+    pub count: u64,
+    pub first: f64,
+    pub last: f64,
+    /// When it is tried next; null if it is not.
+    pub next: Option<f64>,
+    /// The newest decision that it belongs to.
+    pub decision: Option<DecisionId>,
+    /// The number of the dead letter, by which it can be retried or dropped.
+    pub dead_letter: Option<i64>,
+    #[serde(skip)]
+    pub letter: Option<DeadLetter>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FailureChannel {
+    pub id: ChannelId,
+    /// Null if the visitor may not know it.
+    pub name: Option<Arc<str>>,
+}
+
+/// The number of failures on one page.
+pub const PAGE: usize = 50;
+/// How long a failure is listed.
+const LISTED: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// The maximum number of dead letters and of pending memories of a workspace that are read.
+const MOST_READ: usize = 1000;
+
+/// `GET /api/failures`.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<FailuresQuery>, QueryRejection>,
+) -> JsonResult<FailuresAnswer> {
+    let Query(query) = query.map_err(workspaces::unclear)?;
+    let all = read(&web, &visitor.access, &query, language).await?;
+    let total = all.len();
+    let failures = all.into_iter().skip(query.after).take(PAGE).collect();
+    Ok(Json(FailuresAnswer { failures, total }))
+}
+
+/// Returns all failures that match.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    query: &FailuresQuery,
+    language: Language,
+) -> Result<Vec<Failure>, ApiProblem> {
+    let only = workspaces::find_only(web, Some(&query.workspace)).await?;
+    let mut failures = Vec::new();
+    for workspace in workspaces::wanted(web, only).await? {
+        let names = workspaces::channel_names(web, access, &workspace).await?;
+        let mut list = WorkspaceFailures { workspace, names, language, rows: BTreeMap::new() };
+        list.read(web).await?;
+        failures.extend(list.rows.into_values());
+    }
+    failures.retain(|failure| query.has(failure));
+    failures.sort_by(|one, other| other.last.total_cmp(&one.last));
+    failures.sort_by_key(|failure| !failure.is_open());
+    Ok(failures)
+}
+
+impl FailuresQuery {
+    fn has(&self, failure: &Failure) -> bool {
+        let channel = self.channel.trim().trim_start_matches('#');
+        let is_meant = |own: &FailureChannel| {
+            let name = own.name.as_deref().unwrap_or_default();
+            own.id.as_str() == channel || name.eq_ignore_ascii_case(channel)
+        };
+        (self.kind.is_empty() || failure.kind.name() == self.kind)
+            && (self.model.is_empty() || failure.model.as_deref() == Some(&self.model))
+            && (channel.is_empty() || failure.channels.iter().any(is_meant))
+    }
+}
+
+impl Failure {
+    /// Whether it is tried again, or waits for an operator.
+    fn is_open(&self) -> bool {
+        self.next.is_some() || self.dead_letter.is_some()
+    }
+
+    /// Adds a repetition.
+    fn repeat(&mut self, other: Self) {
+        self.decision = if other.last > self.last { other.decision } else { self.decision };
+        for channel in other.channels {
+            if !self.channels.contains(&channel) {
+                self.channels.push(channel);
+            }
+        }
+        self.count += other.count;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.next = self.next.into_iter().chain(other.next).min_by(f64::total_cmp);
+    }
+}
+
+/// Failures with the same key are repetitions of one: of a kind, a model or tool, a dead letter, for a reason.
+type Key = (FailureKind, Option<Arc<str>>, Option<i64>, String);
+
+/// The failures of a workspace.
+struct WorkspaceFailures {
+    workspace: WorkspaceId,
+    /// The names of the channels that the visitor may know.
+    names: HashMap<ChannelId, Arc<str>>,
+    language: Language,
+    rows: BTreeMap<Key, Failure>,
+}
+
+impl WorkspaceFailures {
+    async fn read(&mut self, web: &Web) -> Result<(), ApiProblem> {
+        let (archive, now, language) = (&web.archive, web.clock.now(), self.language);
+        let workspace = self.workspace.clone();
+        let steps = archive.pending_steps(&workspace).await?;
+        let memories = archive.pending_memories(&workspace, MOST_READ).await?;
+        for calls in archive.failed_calls(&workspace, now - LISTED).await? {
+            let kind = match &*calls.verb {
+                LOOK_UP => FailureKind::LookUp,
+                POST => FailureKind::Post,
+                _model_call => FailureKind::Model,
+            };
+            let reason = calls.error.as_deref().unwrap_or(texts::no_reason(language)).to_owned();
+            self.add(Failure {
+                next: next_try(&calls, &steps, &memories).map(views::seconds),
+                model: Some(calls.model).filter(|model| !model.is_empty()),
+                count: calls.count,
+                first: views::seconds(calls.first),
+                decision: calls.decision,
+                ..self.failure(kind, calls.channel.as_ref(), reason, calls.last)
+            });
+        }
+        let query = DeadLetterQuery { workspace: Some(workspace), before: None, limit: MOST_READ };
+        for letter in archive.dead_letters(&query).await? {
+            let what = console::given_up(language, &letter.verb, letter.attempts);
+            let reason = texts::given_up(language, &what, &letter.error);
+            let channel = Some(&letter.conversation.channel);
+            let failure = self.failure(FailureKind::Post, channel, reason, letter.at);
+            self.add(Failure {
+                count: letter.attempts.into(),
+                decision: letter.decision,
+                dead_letter: Some(letter.id.0),
+                letter: Some(letter),
+                ..failure
+            });
+        }
+        self.read_backfill(web, now).await
+    }
+
+    /// Adds what could not be read, and what has not been read yet.
+    async fn read_backfill(&mut self, web: &Web, now: Timestamp) -> Result<(), ApiProblem> {
+        let kind = FailureKind::Backfill;
+        let Ok(platform) = web.platforms.for_workspace(&self.workspace) else { return Ok(()) };
+        let Some(progress) = platform.backfill_progress() else { return Ok(()) };
+        for Channel { id, .. } in web.archive.channels(&self.workspace).await? {
+            let failing = progress.failing.get(&id);
+            if let Some(FailedReads { count, since, last, retry_at, error }) = failing {
+                self.add(Failure {
+                    count: (*count).into(),
+                    first: views::seconds(*since),
+                    next: Some(views::seconds(*retry_at)),
+                    ..self.failure(kind, Some(&id), error.to_string(), *last)
+                });
+            } else if progress.behind.contains(&id) {
+                let reason = texts::behind(self.language).to_owned();
+                let failure = self.failure(kind, Some(&id), reason, now);
+                self.add(Failure { count: 0, next: Some(failure.last), ..failure });
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, failure: Failure) {
+        let Failure { kind, model, dead_letter, reason, .. } = &failure;
+        match self.rows.entry((*kind, model.clone(), *dead_letter, reason.clone())) {
+            Entry::Occupied(mut known) => known.get_mut().repeat(failure),
+            Entry::Vacant(row) => {
+                row.insert(failure);
+            }
+        }
+    }
+
+    fn failure(
+        &self,
+        kind: FailureKind,
+        channel: Option<&ChannelId>,
+        reason: String,
+        at: Timestamp,
+    ) -> Failure {
+        let named =
+            |id: &ChannelId| FailureChannel { id: id.clone(), name: self.names.get(id).cloned() };
+        Failure {
+            kind,
+            workspace: self.workspace.clone(),
+            channels: channel.map(named).into_iter().collect(),
+            model: None,
+            reason,
+            count: 1,
+            first: views::seconds(at),
+            last: views::seconds(at),
+            next: None,
+            decision: None,
+            dead_letter: None,
+            letter: None,
+        }
+    }
+}
+
+/// When something that failed is tried again, if it is.
+fn next_try(calls: &FailedCalls, steps: &[Step], memories: &[PendingMemory]) -> Option<Timestamp> {
+    let is_post = &*calls.verb == POST;
+    let retried = steps.iter().filter(|step| {
+        step.attempts > 0
+            && Some(step.decision) == calls.decision
+            && matches!(step.work, Work::Post(_)) == is_post
+    });
+    let unmade = memories.iter().filter(|PendingMemory { key, failure, .. }| {
+        let newest = failure.as_ref().map(|failure| (&failure.model, &failure.error));
+        newest == Some((&calls.model, &calls.error)) && key.channel() == calls.channel.as_ref()
+    });
+    retried.map(|step| step.due).chain(unmade.map(|memory| memory.due)).min()
+}

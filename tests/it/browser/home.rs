@@ -1,0 +1,52 @@
+//! The home page of the console: what it said today, and turning it off everywhere.
+
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::browser::console::{expect_sound, sign_in};
+use crate::browser::operator::time_zone_at_noon;
+use crate::console::harness::{OPERATOR, set_tokens};
+use crate::slack::harness::SlackHarness;
+
+const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=feed-row] .beginning')].map((it) => it.textContent)";
+
+#[tokio::test]
+async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    harness.add(&format!("timezone: {}\n", time_zone_at_noon()));
+    let program = harness.start().await;
+    harness.will_say(&["the tea is hot", "the cups are blue"]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    let browser = Browser::start().await;
+    let tab = browser.blank().await;
+    sign_in(&tab, &program, OPERATOR).await;
+    tab.open_page(&format!("{}/console", program.address)).await;
+    tab.find("glance").await;
+    expect_sound(&tab, "en").await;
+
+    // What did it say today?
+    tab.click("today-said").await;
+    tab.expect_result(TEXTS, json!(["Aizuchi: the tea is hot"])).await;
+    expect_sound(&tab, "en").await;
+    harness.post_mention(&harness.tea, &harness.ren, "and the cups?");
+    tab.expect_result(TEXTS, json!(["Aizuchi: the cups are blue", "Aizuchi: the tea is hot"]))
+        .await;
+
+    // Turn it off everywhere, now.
+    tab.click("mute-everything").await;
+    tab.find("undo-mute").await;
+    harness.until_kept("SELECT count(*) FROM mutes WHERE channel = ''", 2).await;
+    expect_sound(&tab, "en").await;
+    tab.click("undo-mute").await;
+    tab.find("mute-everything").await;
+    harness.until_kept("SELECT count(*) FROM mutes", 0).await;
+    tab.expect_result(
+        "return document.querySelector('[data-testid=undo-mute]') === null",
+        json!(true),
+    )
+    .await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
