@@ -38,9 +38,9 @@ pub const JOURNAL: &str = "/console/orders#journal";
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
-    /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language`, `clear
-    /// language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7
+    /// right`, `mark 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set
+    /// language`, `clear language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -166,9 +166,10 @@ impl ChannelsBody {
     pub async fn give(self, web: &Web, access: &Access) -> Result<ChangedAnswer, ApiProblem> {
         const VERBS: [&str; 5] = ["mode", "mute", "unmute", "set", "clear"];
         let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
-        // An empty name stands for all channels.
+        // An empty name stands for all channels. Only admins choose models, and others undo orders, too.
         let is_whole = self.channels.iter().any(|channel| channel.as_str().is_empty());
         if is_whole
+            || self.order.ends_with(" model")
             || self.channels.is_empty()
             || !VERBS.contains(&self.order.split(' ').next().unwrap_or_default())
         {
