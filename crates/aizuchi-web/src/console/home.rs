@@ -90,8 +90,8 @@ async fn waiting(
     let connections = || status.workspaces.iter().filter_map(|it| it.connection.as_ref());
     let letters = usize::try_from(status.dead_letters).unwrap_or(usize::MAX);
     let proposals = web.archive.open_proposals(now).await?.len();
-    let behind = connections().map(|it| it.behind).sum();
-    let unread = connections().map(|it| it.failing).sum();
+    let behind: usize = connections().map(|it| it.behind).sum();
+    let unread: usize = connections().map(|it| it.failing).sum();
     let (proposed, channels) = ("/console/queue#proposals", "/console/channels?only=failing");
     let counts = [
         ("proposals", proposed, texts::home::proposals(language), proposals),
