@@ -44,6 +44,7 @@ mod tune;
 mod user;
 mod why;
 
+use std::cell::Cell;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -276,9 +277,13 @@ fn run_app(
         let mut stops = StopSignals::listen()?;
         let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
+        // A process that has stood by runs with the config of this moment.
+        let newest = Cell::new(None);
         let reread = || {
-            let mut newer = source.load(selection)?.config;
+            let LoadedConfig { config: mut newer, fingerprints, written, .. } =
+                source.load(selection)?;
             run.apply(&mut newer)?;
+            newest.set(Some((fingerprints, written)));
             Ok(newer)
         };
         let app = tokio::select! {
@@ -286,7 +291,7 @@ fn run_app(
             // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        // A process that has stood by runs with the config of this moment.
+        let (fingerprints, written) = newest.take().unwrap_or((fingerprints, written));
         levels.replace(&app.live.config.read().logging)?;
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());

@@ -80,7 +80,7 @@ impl PlatformConnection {
             error!(
                 platform = self.name,
                 error = why,
-                "a platform is disconnected, and everything else goes on; mend it and send SIGHUP, or wait for the next \
+                "a platform is disconnected, and everything else goes on; mend it and run `aizuchi reload`, or wait for the next \
                  try in a few minutes"
             );
         }

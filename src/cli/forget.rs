@@ -105,7 +105,9 @@ impl ForgetArgs {
                 let found =
                     found.context("the program forgets too many people; look at its console")?;
                 if found.done {
-                    add(&mut total, found.gone);
+                    let taken_over =
+                        "another order to forget this person has taken over; see the console";
+                    add(&mut total, found.gone.context(taken_over)?);
                     break;
                 }
                 if found.step > told {

@@ -159,8 +159,7 @@ async fn a_command_and_the_console_reload_without_a_signal() {
     let orders = orders["orders"].as_array().unwrap();
     let told: Vec<_> = orders.iter().map(|it| (&it["kind"], &it["by"], &it["value"])).collect();
     let (by_command, by_admin) = (Value::from("command-line"), Value::from("http.token"));
-    let expected =
-        [(&by_admin, "response.mode"), (&by_command, ""), (&by_command, "response.mode")];
+    let expected = [(&by_admin, "response"), (&by_command, ""), (&by_command, "response")];
     for ((kind, by, value), (who, keys)) in told.into_iter().zip(expected) {
         assert_eq!((kind, by), (&Value::from("reload"), who));
         assert_eq!(value.as_str().unwrap_or_default(), keys);

@@ -27,8 +27,6 @@ use tracing::{info, warn};
 
 /// The interval between checks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
-/// The number of orders that are read at once, newest first, to find one that restarts the learning.
-const ORDERS_PAGE: usize = 1000;
 
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
@@ -176,20 +174,9 @@ pub async fn label_begin(
     now: Timestamp,
 ) -> Result<Timestamp, StoreError> {
     let oldest = now - LABEL_AGE;
-    let mut query = OrderJournalQuery {
-        workspace: Some(workspace.clone()),
-        kind: None,
-        before: None,
-        limit: ORDERS_PAGE,
-    };
-    loop {
-        let orders = archive.order_journal(&query).await?;
-        let anew = orders.iter().find(|given| given.record.kind == OrderKind::ForgetMoments);
-        if let Some(anew) = anew {
-            return Ok(anew.at.max(oldest));
-        }
-        let last = orders.last().filter(|last| orders.len() >= ORDERS_PAGE && last.at > oldest);
-        let Some(last) = last else { return Ok(oldest) };
-        query.before = Some(last.number);
-    }
+    let workspace = Some(workspace.clone());
+    let kind = Some(OrderKind::ForgetMoments);
+    let query = OrderJournalQuery { workspace, kind, before: None, limit: 1 };
+    let newest = archive.order_journal(&query).await?;
+    Ok(newest.first().map_or(oldest, |anew| anew.at.max(oldest)))
 }

@@ -118,7 +118,7 @@ impl PlatformAccess {
                 key = self.key,
                 within = %format_args!("{RENEWAL_TIME:#}"),
                 error = why,
-                "a credential is refused; write the new one into the config or its file and send SIGHUP in time"
+                "a credential is refused; write the new one into the config or its file and reload in time"
             );
         }
     }

@@ -102,7 +102,7 @@ pub enum RenewalError {
     Refused { key: &'static str, why: String },
     #[error("the new {key} belongs to another bot, which needs a restart")]
     OtherAccount { key: &'static str },
-    #[error("the new {key} could not be tried, so send SIGHUP again later: {why}")]
+    #[error("the new {key} could not be tried, so reload again later: {why}")]
     NotTried { key: &'static str, why: String },
 }
 

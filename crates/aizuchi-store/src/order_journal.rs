@@ -67,7 +67,7 @@ named_enum! {
         SignIn,
         /// What is known of a user was exported.
         Export,
-        /// The config was reloaded. The journal records the keys that changed.
+        /// The config was reloaded. The journal records the sections that changed.
         Reload,
         /// The journal records the number of a changed or dropped order, and no text.
         GiveStandingOrder,

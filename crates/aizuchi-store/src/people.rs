@@ -1,6 +1,6 @@
 //! What is known of a person, and how far a person is forgotten, in numbers.
 
-use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::memory::MemoryKey;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -30,10 +30,12 @@ pub struct RunningForgetting {
     pub report: ForgetReport,
 }
 
-/// What a person wrote in a channel.
+/// What a person wrote in a channel while it was public, or while it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenIn {
     pub channel: ChannelId,
+    /// That of these messages.
+    pub visibility: Visibility,
     pub messages: u64,
     pub last: Timestamp,
     /// How many decisions about these messages led to a post.

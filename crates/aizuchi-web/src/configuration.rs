@@ -1,5 +1,6 @@
 //! The config that the program runs with, and reading it again without a restart.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
@@ -69,7 +70,7 @@ struct FileSettingView {
 
 impl Default for Configuration {
     fn default() -> Self {
-        // Whoever asks while another is served waits for their turn.
+        // A second request waits until the first one is served.
         let (reloads, requests) = mpsc::channel(1);
         Self { in_force: RwLock::default(), reloads, requests: Mutex::new(requests) }
     }
@@ -114,11 +115,21 @@ pub(crate) async fn reload_for(web: &Web, access: &Access) -> Result<ReloadAnswe
     if !access.may_administer() {
         return Err(Refusal::OnlyAdminConfigures.into());
     }
-    let (request, outcome) = oneshot::channel();
-    let ended = |_| Refusal::ShuttingDown;
-    web.configuration.reloads.send(request).await.map_err(|_| Refusal::ShuttingDown)?;
-    let reloaded = outcome.await.map_err(ended)?.map_err(Refusal::UnusableConfig)?;
-    let changed = Some(reloaded.changed.join(", ")).filter(|changed| !changed.is_empty());
+    let asked = async {
+        let (request, outcome) = oneshot::channel();
+        web.configuration.reloads.send(request).await.ok()?;
+        outcome.await.ok()
+    };
+    let reloaded = tokio::select! {
+        reloaded = asked => reloaded.ok_or(Refusal::ShuttingDown)?,
+        () = web.shutdown.cancelled() => return Err(Refusal::ShuttingDown.into()),
+    };
+    let reloaded = reloaded.map_err(Refusal::UnusableConfig)?;
+    // The journal is read by visitors who may not know a private channel's name.
+    let sections = reloaded.changed.iter().filter_map(|key| key.split('.').next());
+    let sections: BTreeSet<&str> = sections.collect();
+    let changed = sections.into_iter().collect::<Vec<_>>().join(", ");
+    let changed = Some(changed).filter(|changed| !changed.is_empty());
     let record =
         OrderRecord { value: changed.map(Arc::from), ..OrderRecord::new(OrderKind::Reload) };
     web.note(workspace_id(), record, access.signature()).await;

@@ -56,7 +56,7 @@ pub struct OrderView {
     /// When a mute ends; null: it lasts until it is lifted.
     until: Option<f64>,
     /// The mode or model that was chosen, the number of a standing order, a setting with its value, or the name of a
-    /// tool. Null for a mode: as configured.
+    /// tool; what an order for several channels changed, as JSON. Null for a mode: as configured.
     value: Option<Arc<str>>,
     /// The decision of a dead letter or of a call.
     decision: Option<DecisionId>,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_actions::refusal::ActionRefusal;
-use aizuchi_model::chat::{AuthorKind, ChannelId, User, UserId, WorkspaceId};
+use aizuchi_model::chat::{AuthorKind, ChannelId, User, UserId, Visibility, WorkspaceId};
 use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
-use aizuchi_store::people::{ForgetReport, PersonTraces};
+use aizuchi_store::people::{ForgetReport, PersonTraces, WrittenIn};
+use aizuchi_store::private_reads::PrivateText;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -76,8 +77,8 @@ pub struct ForgettingView {
     pub step: usize,
     pub steps: usize,
     pub done: bool,
-    /// What went so far.
-    pub gone: ForgetReport,
+    /// What went so far. Null if it is not known: by an earlier version, or because a later order has taken over.
+    pub gone: Option<ForgetReport>,
 }
 
 /// A person, and what is known of them.
@@ -106,15 +107,18 @@ impl KnownPerson {
             let found = channels.iter().find(|known| known.id == *channel)?;
             access.may_read(workspace, found.visibility).then(|| access.name_of(found))
         };
-        let written = written.into_iter().filter_map(|it| {
-            Some(WrittenView {
-                name: readable(&it.channel)?,
-                channel: it.channel,
-                messages: it.messages,
-                ts: views::seconds(it.last),
-                answers: it.answers,
-            })
-        });
+        let mut shown: Vec<WrittenView> = Vec::new();
+        for it in written.into_iter().filter(|it| access.may_read(workspace, it.visibility)) {
+            let ts = views::seconds(it.last);
+            if let Some(known) = shown.iter_mut().find(|known| known.channel == it.channel) {
+                known.messages += it.messages;
+                known.answers += it.answers;
+                known.ts = known.ts.max(ts);
+            } else if let Some(name) = readable(&it.channel) {
+                let WrittenIn { channel, messages, answers, .. } = it;
+                shown.push(WrittenView { name, channel, messages, ts, answers });
+            }
+        }
         let memories = memories.iter().filter(|key| match key.channel() {
             Some(channel) => readable(channel).is_some(),
             None => true,
@@ -124,7 +128,7 @@ impl KnownPerson {
         });
         Ok(Self {
             opted_out: web.store.orders(workspace).await?.opted_out.contains(&user.id),
-            written: written.collect(),
+            written: shown,
             memories: memories.count(),
             memos: memos.count(),
             user,
@@ -158,7 +162,12 @@ pub(crate) async fn export(
     query: PersonParameter,
 ) -> Result<Response, ApiProblem> {
     let (workspace, id) = named(&web, query).await?;
-    let text = web.desk().export_user(&visitor.access, &workspace, &id).await?;
+    let access = &visitor.access;
+    let text = web.desk().export_user(access, &workspace, &id).await?;
+    let traces = web.archive.person(&workspace, &UserId::new(&*id)).await?;
+    let private = traces.written.into_iter().filter(|it| it.visibility != Visibility::Public);
+    let private = private.map(|it| it.channel).collect();
+    workspaces::note_reads(&web, access, &workspace, PrivateText::Messages, &private).await?;
     let user = Some(UserId::new(id));
     let record = OrderRecord { user, ..OrderRecord::new(OrderKind::Export) };
     let note = Order::Note { workspace, record }.signed(visitor.access.signature());
@@ -234,7 +243,7 @@ pub(crate) async fn read_forgettings(
             step: done,
             steps,
             done: current.is_none(),
-            gone: counted.or(current.map(|it| it.report)).unwrap_or_default(),
+            gone: counted.or(current.map(|it| it.report)),
         }
     };
     Ok(orders.into_iter().map(view).collect())

@@ -21,8 +21,8 @@ const GATES: &str = "gate=directed&gate=unchanged&gate=nothing_open&gate=cooldow
 fn pages(workspace: &str, tea: &str) -> Vec<String> {
     [
         "/console".to_owned(),
-        "/console?result=said".to_owned(),
         "/console/channels".to_owned(),
+        "/console?result=said".to_owned(),
         "/console/queue".to_owned(),
         "/console/failures".to_owned(),
         "/console/orders".to_owned(),

@@ -56,7 +56,7 @@ const ACTIONS: [&str; 7] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "/",
     "/login",
     "/live",

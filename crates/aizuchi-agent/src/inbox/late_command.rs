@@ -4,7 +4,7 @@
 use aizuchi_model::chat::Message;
 use aizuchi_model::memory::asker::signed_at;
 use aizuchi_store::StoreError;
-use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery};
+use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::inbox::Inbox;
@@ -40,6 +40,9 @@ impl Inbox {
 /// Whether an order was given later. The time of a command is the platform's, like that of the message. A command that
 /// the process had carried out before it ended is not later than itself.
 fn is_given_after(given: &GivenOrder, at: Timestamp) -> bool {
+    if matches!(given.record.kind, OrderKind::SignIn | OrderKind::Export | OrderKind::Reload) {
+        return false;
+    }
     let of_command = signed_at(&given.by)
         .filter(|of_command| given.at.duration_since(*of_command).abs() <= LONGEST_DELAY);
     // In milliseconds, the precision of a signature, so that a command is not later than itself.

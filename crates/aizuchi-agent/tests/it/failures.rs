@@ -44,5 +44,12 @@ async fn what_failed_is_counted_by_its_reason() {
         });
         lines.collect::<Vec<_>>().join("\n")
     });
-    assert_snapshot!(told.await, @"");
+    assert_snapshot!(told.await, @"
+    garden reply scripted: the model refuses: no credit (2 times, 100 s to 300 s)
+    kitchen reply scripted: the model refuses: no credit (1 times, 200 s to 200 s)
+    garden post : the platform's answer is not known: cut off (1 times, 2 s to 2 s)
+    garden look_up nursery__fail: the tool reports a failure (1 times, 0 s to 0 s)
+    garden look_up nursery__hang: no answer in time (1 times, 0 s to 0 s)
+    garden post : the platform is busy: slow down (1 times, 0 s to 0 s)
+    ");
 }

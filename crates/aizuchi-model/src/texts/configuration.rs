@@ -23,5 +23,7 @@ texts! {
     only_defaults:
         "Nothing is set in a file: every setting has its default."
         / "ファイルでの設定はありません。すべて既定値です。";
-    others_default: "Every other setting has its default." / "ほかの項目はすべて既定値です。";
+    others_default:
+        "Every other setting has its default, or comes from the environment or the command line. Commands, addresses, models and secrets are not shown here."
+        / "ほかの項目は既定値か、環境変数・コマンドラインの値です。コマンド、アドレス、モデル、認証情報は表示しません。";
 }

@@ -371,6 +371,7 @@ impl Archive for DatabaseStore {
         let written_in = |row: &Row| {
             Ok(WrittenIn {
                 channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+                visibility: rows::parse_name(&rows::column::<String>(row, "visibility")?)?,
                 messages: rows::to_unsigned(rows::column(row, "messages")?)?,
                 last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
                 answers: rows::to_unsigned(rows::column(row, "answers")?)?,

@@ -163,6 +163,22 @@ pub async fn begin(
     put.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO_USER).bind(workspace).bind(user);
     owed.bind(now.as_millisecond()).bind(until).execute(&mut *connection).await?;
+    replace_user(connection, workspace, user).await?;
+    standing_orders::withdraw_all_of(connection, of_workspace, forgotten, now).await?;
+    let record = OrderRecord::new(OrderKind::Forget);
+    order_journal::put(connection, of_workspace, &record, signature, now).await?;
+    let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);
+    let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
+    let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
+    write::hide_messages(connection, counters, of_workspace, &newest, now).await
+}
+
+/// Replaces the user in the records of what was ordered and decided.
+async fn replace_user(
+    connection: &mut Connection,
+    workspace: &str,
+    user: &str,
+) -> Result<(), StoreError> {
     let replacing = [
         sql::REPLACE_CHANGER,
         sql::REPLACE_GIVER,
@@ -177,13 +193,7 @@ pub async fn begin(
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }
-    standing_orders::withdraw_all_of(connection, of_workspace, forgotten, now).await?;
-    let record = OrderRecord::new(OrderKind::Forget);
-    order_journal::put(connection, of_workspace, &record, signature, now).await?;
-    let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);
-    let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
-    let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
-    write::hide_messages(connection, counters, of_workspace, &newest, now).await
+    Ok(())
 }
 
 /// Makes the messages that carry a user's words the user's own, so that they are withheld or forgotten with the others.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::{ConversationId, to_short_line};
 use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -240,16 +240,7 @@ fn row(
         outcome,
         word: texts::console::outcome_word(language, outcome),
         reason: reason(decision, access, language),
-        text: beginning(&format!("{emoji} {}", gist(message))),
-    }
-}
-
-/// Returns the beginning of a text in one line.
-fn beginning(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(BEGINNING) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+        text: to_short_line(&format!("{emoji} {}", gist(message)), BEGINNING),
     }
 }
 

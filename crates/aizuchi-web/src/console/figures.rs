@@ -51,7 +51,7 @@ struct FiguresPage<'a> {
     slice: Option<ListSlice>,
     /// Of the channels that are listed.
     welcome: Vec<WelcomeRow>,
-    /// Whether the visitor may reset what was learned.
+    /// Whether the visitor may reset what was learned, if anything was.
     may_reset: bool,
     /// The address of this page.
     back: String,
@@ -242,7 +242,7 @@ pub async fn page(
             .map(|(id, sums)| writer.channel_row(&workspace, id.as_ref(), sums))
             .collect(),
         welcome: writer.welcome(&workspace, welcome.iter().filter(|(id, _)| is_shown(id))),
-        may_reset: visitor.access.may_order(),
+        may_reset: visitor.access.may_order() && !welcome.is_empty(),
         back: page,
         calls: writer.calls(total),
         delays: writer.delays(delays.iter().filter(|it| is_shown(&it.channel))),

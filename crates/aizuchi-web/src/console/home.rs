@@ -23,10 +23,13 @@ pub struct HomeView {
 /// How many things wait for somebody, with the page that lists them.
 pub struct WaitingCount {
     pub name: &'static str,
-    pub page: &'static str,
+    pub address: &'static str,
     pub word: &'static str,
     pub count: usize,
 }
+
+/// The page of the channels whose history is not read yet.
+const BACKFILL: &str = "/console/failures?kind=backfill";
 
 impl HomeView {
     pub async fn read(web: &Web, status: &Status, language: Language) -> Result<Self, ApiProblem> {
@@ -88,19 +91,19 @@ async fn waiting(
     let consents = web.archive.unsettled_consents().await?.into_iter();
     let consents = consents.filter(|it| it.clone().at(now).state == ConsentState::Open).count();
     let connections = || status.workspaces.iter().filter_map(|it| it.connection.as_ref());
-    let letters = usize::try_from(status.dead_letters).unwrap_or(usize::MAX);
     let proposals = web.archive.open_proposals(now).await?.len();
-    let behind: usize = connections().map(|it| it.behind).sum();
-    let unread: usize = connections().map(|it| it.failing).sum();
-    let (proposed, channels) = ("/console/queue#proposals", "/console/channels?only=failing");
+    let letters = usize::try_from(status.dead_letters).unwrap_or(usize::MAX);
+    let behind = connections().map(|it| it.behind).sum();
+    let unread = connections().map(|it| it.failing).sum();
     let counts = [
-        ("proposals", proposed, texts::home::proposals(language), proposals),
+        ("proposals", "/console/queue#proposals", texts::home::proposals(language), proposals),
         ("calls", "/console/queue#calls", texts::home::calls(language), consents),
-        ("letters", "/console/failures", texts::home::letters(language), letters),
-        ("behind", channels, texts::home::behind(language), behind),
-        ("unread", channels, texts::home::unread(language), unread),
+        ("letters", "/console/failures?kind=post", texts::home::letters(language), letters),
+        ("behind", BACKFILL, texts::home::behind(language), behind),
+        ("unread", BACKFILL, texts::home::unread(language), unread),
     ];
     let counts = counts.into_iter().filter(|(.., count)| *count > 0);
-    let view = |(name, page, word, count)| WaitingCount { name, page, word, count };
-    Ok(counts.map(view).collect())
+    let counts =
+        counts.map(|(name, address, word, count)| WaitingCount { name, address, word, count });
+    Ok(counts.collect())
 }

@@ -263,6 +263,8 @@ fn what(given: &GivenOrder, language: Language) -> String {
             let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
             Some(mode.map_or(name, |mode| texts::ledger::mode(language, mode)).to_owned())
         }
+        // Its numbers are on the page of people.
+        (OrderKind::Forget, _) => None,
         (_, value) => value.map(str::to_owned),
     };
     match more {

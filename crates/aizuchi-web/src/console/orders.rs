@@ -40,7 +40,7 @@ pub const JOURNAL: &str = "/console/orders#journal";
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark
     /// 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language`, `clear
-    /// language`, `undo 7`, or without a place, `mute-everything` and `unmute-everything`.
+    /// language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.

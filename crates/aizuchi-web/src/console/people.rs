@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aizuchi_model::chat::{AuthorKind, User, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_store::people::ForgetReport;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -240,7 +241,10 @@ impl PersonRow {
 
 impl ForgettingRow {
     fn new(view: ForgettingView, workspace: String, language: Language) -> Self {
-        let gone = view.gone;
+        let gone = view.gone.map_or("–".to_owned(), |gone| {
+            let ForgetReport { messages, own_messages, memos, memories } = gone;
+            texts::people::gone(language, messages, own_messages, memos, memories)
+        });
         Self {
             number: view.number,
             at: TimeView::from_seconds(view.ts),
@@ -249,9 +253,7 @@ impl ForgettingRow {
                 true => texts::people::done(language).to_owned(),
                 false => texts::people::being_forgotten(language, view.step + 1, view.steps),
             },
-            gone: texts::people::gone(
-                language, gone.messages, gone.own_messages, gone.memos, gone.memories,
-            ),
+            gone,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::database::connection::{Connection, query};
 use crate::database::forget::position::ForgetPosition;
-use crate::database::forget::{Forgetting, report};
+use crate::database::forget::{Forgetting, replace_user, report};
 use crate::database::sql::web_calls::ERASE_USER_OF_WEB_CALLS;
 use crate::database::sql::{consents as consents_sql, forget as sql};
 use crate::database::{Counters, memory, memos, rows};
@@ -374,7 +374,11 @@ async fn erase_user(connection: &mut Connection, write: &ForgetWrite) -> Result<
     };
     let names: &[&str] = match keeps_name {
         true => &[sql::DROP_FORMER_NAMES],
-        false => &[sql::DROP_NAMES, sql::DROP_USER],
+        false => {
+            // What was ordered about them in the meantime named them.
+            replace_user(connection, write.workspace.as_str(), write.user.as_str()).await?;
+            &[sql::DROP_NAMES, sql::DROP_USER]
+        }
     };
     let counted = [sql::DROP_JUDGE_CALLS_ABOUT_USER, ERASE_USER_OF_WEB_CALLS];
     for statement in counted.iter().chain(names) {

@@ -181,13 +181,13 @@ statements! {
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
     /// What the user ?2 wrote in each channel, and how many decisions about it led to a post.
     WRITTEN_BY = "
-        SELECT m.channel, count(*) AS messages, max(m.at_ms) AS last_ms,
+        SELECT m.channel, m.visibility, count(*) AS messages, max(m.at_ms) AS last_ms,
             count(DISTINCT CASE WHEN d.ended = 'spoke' THEN d.id END) AS answers
         FROM messages AS m INDEXED BY messages_by_author
         LEFT JOIN decisions AS d ON d.id = m.decision
         WHERE m.workspace = ?1 AND m.author = ?2 AND m.deleted_ms IS NULL
-        GROUP BY m.channel
-        ORDER BY messages DESC, m.channel";
+        GROUP BY m.channel, m.visibility
+        ORDER BY messages DESC, m.channel, m.visibility";
     /// ?2 is a JSON list of one-element lists with an id each.
     SOME_USERS = "
         SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
