@@ -114,9 +114,9 @@ async fn a_database_behind_a_symbolic_link_has_one_log_and_one_owner() {
     program.says("Alice", "When do I cut the roses?").await;
     let other = Home::new(1000.0);
     other.replace(&other.database().display().to_string(), &file.display().to_string());
-    let mut forget = aizuchi();
-    let forget = forget.arg("--config").arg(other.config()).args(["forget", "--user", "Alice"]);
-    let refused = String::from_utf8(forget.output().unwrap().stderr).unwrap();
+    let mut reset = aizuchi();
+    let reset = reset.arg("--config").arg(other.config()).args(["gate", "--reset"]);
+    let refused = String::from_utf8(reset.output().unwrap().stderr).unwrap();
     assert!(refused.contains("another Aizuchi is running on"), "{refused}");
     program.kill();
     let (code, stdout, _) = search(&home, &["roses"]);

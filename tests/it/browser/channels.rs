@@ -40,6 +40,8 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
     tab_to(&tab, "[data-testid=to-channels]").await;
     tab.press(Key::Enter).await;
     // Those that only listen already are left out.
+    tab_to(&tab, "[name=workspace]").await;
+    tab.press(Key::Down).await;
     tab_to(&tab, "[name=mode]").await;
     tab.press(Key::Down).await;
     tab_to(&tab, "[data-testid=show]").await;

@@ -337,7 +337,7 @@ async fn the_figures_are_charts_with_their_tables() {
     tab.click("to-figures").await;
     tab.find("days").await;
     expect_sound(&tab, "ja").await;
-    let bars = "return document.querySelectorAll('[data-testid=chart] svg.bars rect.spoke').length";
+    let bars = "return document.querySelectorAll('[data-testid=chart] svg.bars path.spoke').length";
     tab.expect_result(bars, json!(1)).await;
     let heard = "return document.querySelector('[data-testid=sum-heard]').textContent";
     assert_eq!(tab.evaluate(heard).await, json!("計 1 件"));

@@ -13,7 +13,7 @@ const FILLED_IN: &str =
 
 /// The names that several types share on purpose, with their number and the reason.
 const SHARED: &[(&str, usize, &str)] = &[
-    ("ChannelView", 4, SHOWN),
+    ("ChannelView", 3, SHOWN),
     ("DecisionView", 2, SHOWN),
     ("EntryView", 2, SHOWN),
     ("MemoView", 2, SHOWN),
@@ -22,7 +22,7 @@ const SHARED: &[(&str, usize, &str)] = &[
     ("StandingOrderView", 2, SHOWN),
     ("CallRow", 2, OF_ONE_PAGE),
     ("CallView", 2, OF_ONE_PAGE),
-    ("ChannelRow", 2, OF_ONE_PAGE),
+    ("ChannelRow", 3, OF_ONE_PAGE),
     ("DecisionPage", 2, OF_ONE_PAGE),
     ("GroupView", 2, OF_ONE_PAGE),
     ("MomentView", 2, OF_ONE_PAGE),

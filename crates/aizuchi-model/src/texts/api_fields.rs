@@ -44,6 +44,14 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "The address of the model; null if it is the provider's own.",
         "モデルのアドレス。提供元の既定のアドレスなら null。",
     ),
+    (
+        "The channels that could not be changed or, if an order is undone, that were changed since.",
+        "変更できなかったチャンネル。取り消しでは、その後に変更されていたもの。",
+    ),
+    (
+        "The channels that were changed. Those that had the value already are in neither list.",
+        "変更されたチャンネル。すでにその値だったものは、どちらの一覧にもない。",
+    ),
     ("The currency of all amounts.", "金額の通貨。"),
     ("The figures of each day, oldest first.", "日ごとの数値。古い順。"),
     ("The id of a channel.", "チャンネルの ID。"),
@@ -79,6 +87,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "The ids of files that were uploaded for this message.",
         "この発言に付けるためにアップロードしておいたファイルの ID。",
     ),
+    ("The ids of the channels.", "チャンネルの ID。"),
     (
         "The keys that have changed since the start, and take effect at the next one.",
         "起動後に変更され、次の起動で有効になる項目。",
@@ -121,6 +130,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
     ),
     (
+        "The number of the order in the journal, by which it is undone.",
+        "記録での番号。取り消しに使う。",
+    ),
+    (
         "The number of the play. Events about the demo have it, too; a later play has a higher one.",
         "この上演の番号。デモのイベントにもあり、あとの上演ほど大きい。",
     ),
@@ -158,6 +171,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "The value of `before` for the next older page, if there is one: a time in epoch milliseconds.",
         "さらに古いものがある場合に、次に `before` に指定する値（エポックミリ秒の時刻）。",
     ),
+    ("The value of a setting.", "設定の値。"),
     (
         "The value, written as in the config; names of tools are separated by commas. Null clears the setting there.",
         "値（設定ファイルと同じ書き方）。ツールの名前はコンマで区切る。null を指定すると、ここでの設定を取り消す。",
@@ -247,6 +261,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
     (
         "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
         "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
+    ),
+    (
+        "`mode observe`, `mode`, `mute 120`, `mute`, `unmute`, `set min_confidence` or `clear min_confidence`.",
+        "`mode observe`、`mode`、`mute 120`、`mute`、`unmute`、`set min_confidence`、`clear min_confidence` のどれか。",
     ),
     (
         "`model`, `post`, `look_up` or `backfill`.",

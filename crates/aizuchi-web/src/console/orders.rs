@@ -89,8 +89,7 @@ pub struct ChannelsBody {
     pub workspace: Option<String>,
     /// The ids of the channels.
     pub channels: BTreeSet<ChannelId>,
-    /// `mode observe`, `mode` (as configured), `mute 120` (minutes), `mute`, `unmute`, `set min_confidence` or
-    /// `clear min_confidence`; other settings likewise.
+    /// `mode observe`, `mode`, `mute 120`, `mute`, `unmute`, `set min_confidence` or `clear min_confidence`.
     pub order: String,
     /// The value of a setting.
     pub value: Option<String>,
