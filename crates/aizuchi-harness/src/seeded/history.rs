@@ -553,7 +553,7 @@ impl<'a> History<'a> {
         }
         if index % 19 == 4 {
             let forever = Timestamp::MAX.as_millisecond();
-            let until = if index % 2 == 0 { self.now_ms + 6 * HOUR_MS } else { forever };
+            let until = if index.is_multiple_of(2) { self.now_ms + 6 * HOUR_MS } else { forever };
             self.rows.mutes.push(json!([workspace, id, until]));
             let number = self.next();
             self.rows.orders.push(given(number, "mute", Some(until), None));
@@ -573,7 +573,7 @@ impl<'a> History<'a> {
         if index % 29 == 3 {
             self.await_consent(index);
         }
-        if visibility != "public" && index % 4 == 0 {
+        if visibility != "public" && index.is_multiple_of(4) {
             let hour = at - at % HOUR_MS;
             self.rows.reads.push(json!([workspace, id, "olga", "messages", hour]));
         }
