@@ -23,7 +23,7 @@ use crate::access::Visitor;
 use crate::console::layout::{
     Layout, ListSlice, Section, TimeView, channel_address, encode, render,
 };
-use crate::console::orders::{ChannelsBody, JOURNAL};
+use crate::console::orders::{ChannelsBody, JOURNAL, give};
 use crate::console::snapshot;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
@@ -197,12 +197,17 @@ pub async fn order(
     if chosen.is_empty() {
         return Err(Refusal::IncompleteForm.into());
     }
+    // None is changed if the order cannot be given in one of the workspaces.
+    let mut orders = Vec::new();
     for (workspace, channels) in chosen {
         let workspace = Some(workspace);
         let order = all("order").next().unwrap_or_default().to_owned();
         let value = all("value").next().map(str::to_owned);
         let body = ChannelsBody { workspace, channels, order, value };
-        body.give(&web, &visitor.access).await?;
+        orders.push(body.order(&web, &visitor.access).await?);
+    }
+    for order in orders {
+        give(&web, &visitor.access, order).await?;
     }
     Ok(Redirect::to(JOURNAL))
 }

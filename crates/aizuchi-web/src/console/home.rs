@@ -12,6 +12,8 @@ use crate::{ApiProblem, Web, workspaces};
 pub struct HomeView {
     /// What does not work.
     pub troubles: Vec<String>,
+    /// Whether nothing is in trouble, and nothing that failed waits.
+    pub works: bool,
     pub cost: String,
     /// The limit, and what counts against it in the workspace that has spent most.
     pub limit: Option<String>,
@@ -38,8 +40,14 @@ impl HomeView {
         let failing = models.iter().map(|model| texts::console::model_fails(language, model));
         let money = shown.iter().map(|it| it.money_today).sum();
         let unpriced = shown.iter().map(|it| it.unpriced_tokens_today).sum();
+        let troubles: Vec<String> =
+            outages(web, status, language).into_iter().chain(failing).collect();
+        let connections = shown.iter().filter_map(|it| it.connection.as_ref());
         Ok(Self {
-            troubles: outages(web, status, language).into_iter().chain(failing).collect(),
+            works: troubles.is_empty()
+                && status.dead_letters == 0
+                && connections.map(|it| it.failing).sum::<usize>() == 0,
+            troubles,
             cost: told_cost(language, money, &web.currency, unpriced),
             limit: limit(web, status, language),
             waiting: waiting(web, status, language).await?,
@@ -55,16 +63,20 @@ fn outages(web: &Web, status: &Status, language: Language) -> Vec<String> {
     let is_listed = |name: &str| shown.iter().any(|it| it.workspace.platform() == name);
     // A platform that has never been connected has no workspace that could say so.
     let unknown = remotes.iter().filter(|(name, _)| !is_listed(name));
-    let unknown = unknown.filter_map(|(name, remote)| Some((name.to_string(), remote.outage()?)));
-    let known = shown.iter().filter_map(|it| {
-        let connection = it.connection.as_ref().filter(|it| it.platform.is_some());
-        let label = workspaces::label(web, &it.workspace, language);
-        Some((label, connection?.outage.clone()?))
+    let unknown = unknown.filter_map(|(name, remote)| {
+        let why = texts::console::not_connected(language, &remote.outage()?);
+        Some(format!("{name}: {why}"))
     });
-    let told = |(name, why): (String, String)| {
-        format!("{name}: {}", texts::console::not_connected(language, &why))
-    };
-    unknown.chain(known).map(told).collect()
+    let known = shown.iter().filter_map(|it| {
+        let connection = it.connection.as_ref()?;
+        let outage = connection.outage.clone()?;
+        let told = match connection.platform {
+            Some(_) => texts::console::not_connected(language, &outage),
+            None => texts::console::no_platform(language).to_owned(),
+        };
+        Some(format!("{}: {told}", workspaces::label(web, &it.workspace, language)))
+    });
+    unknown.chain(known).collect()
 }
 
 /// The limits are the same for each workspace.

@@ -112,7 +112,8 @@ pub async fn in_channels(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<ChannelsBody>, JsonRejection>,
 ) -> JsonResult<ChangedAnswer> {
-    json(body, refusals::format_of_channels)?.give(&web, &visitor.access).await.map(Json)
+    let order = json(body, refusals::format_of_channels)?.order(&web, &visitor.access).await?;
+    give(&web, &visitor.access, order).await.map(Json)
 }
 
 /// `POST /api/orders/{id}/undo`.
@@ -137,11 +138,14 @@ async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAn
     give(web, access, (given.workspace, Vec::new(), record)).await
 }
 
+/// The workspace, the order for each channel, and those that cannot be ordered.
+type OrderInChannels = (WorkspaceId, Vec<Order>, ChannelsRecord);
+
 /// Gives an order for several channels, and reads from the journal what it did.
-async fn give(
+pub async fn give(
     web: &Web,
     access: &Access,
-    (workspace, orders, record): (WorkspaceId, Vec<Order>, ChannelsRecord),
+    (workspace, orders, record): OrderInChannels,
 ) -> Result<ChangedAnswer, ApiProblem> {
     let order = Order::InChannels { workspace: workspace.clone(), orders, record };
     web.apply(order.signed(access.signature())).await?;
@@ -162,7 +166,8 @@ async fn give(
 }
 
 impl ChannelsBody {
-    pub async fn give(self, web: &Web, access: &Access) -> Result<ChangedAnswer, ApiProblem> {
+    /// Returns what is to be given, if the visitor may give it for any of the channels.
+    pub async fn order(self, web: &Web, access: &Access) -> Result<OrderInChannels, ApiProblem> {
         const VERBS: [&str; 5] = ["mode", "mute", "unmute", "set", "clear"];
         let workspace = orders::workspace(web, access, self.workspace.as_deref()).await?;
         // An empty name stands for all channels. Only admins choose models, and others undo orders, too.
@@ -194,7 +199,7 @@ impl ChannelsBody {
         }
         match refusal {
             Some(problem) if given.is_empty() => Err(problem),
-            Some(_) | None => give(web, access, (workspace, given, record)).await,
+            Some(_) | None => Ok((workspace, given, record)),
         }
     }
 }

@@ -102,8 +102,12 @@ pub async fn page(
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
-        // The local room comes first, but a team's workspace is of more interest.
-        "" => known.get(1).or(known.first()).cloned().ok_or(Refusal::NothingHere)?,
+        // The local room comes first, but a team's workspace is of more interest, if the visitor may read it.
+        "" => {
+            let teams_first = || known.iter().skip(1).chain(known.first());
+            let readable = teams_first().find(|it| may_name_users(access, it));
+            readable.or(teams_first().next()).cloned().ok_or(Refusal::NothingHere)?
+        }
         id => workspaces::find(&web, Some(id)).await?,
     };
     let is_readable = may_name_users(access, &workspace);
