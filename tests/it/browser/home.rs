@@ -37,6 +37,7 @@ async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
     // Turn it off everywhere, now.
     tab.click("mute-everything").await;
     tab.find("undo-mute").await;
+    tab.find("is-muted").await;
     harness.until_kept("SELECT count(*) FROM mutes WHERE channel = ''", 2).await;
     expect_sound(&tab, "en").await;
     tab.click("undo-mute").await;

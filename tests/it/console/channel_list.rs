@@ -209,6 +209,12 @@ async fn several_channels_are_changed_at_once_and_restored() {
         assert_eq!(send(&program, VIEWER, filter, &fields).await.status(), StatusCode::FORBIDDEN);
         assert_eq!(modes(&program, &chosen).await, before);
 
+        // Nothing is changed if one of the workspaces is unknown.
+        let stale = [&fields[..], &[("channel", "slack:TGONE C1")]].concat();
+        let refused = send(&program, OPERATOR, filter, &stale).await;
+        assert_eq!(refused.status(), StatusCode::NOT_FOUND);
+        assert_eq!(modes(&program, &chosen).await, before);
+
         // What cannot be changed is told, and the rest is changed.
         fields.push(("channel", "slack:T0SEEDED C0GONE"));
         let row = newest(&program, send(&program, OPERATOR, filter, &fields).await).await;

@@ -87,6 +87,9 @@ fn configured_confidence(channel: &str) -> Order {
     Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at }
 }
 
+/// Makes the order for a channel.
+type OrderIn<'a> = &'a dyn Fn(&str) -> Order;
+
 #[tokio::test]
 async fn undoing_an_order_for_several_channels_restores_what_each_had() {
     on_every_database(async |store| {
@@ -108,7 +111,7 @@ async fn undoing_an_order_for_several_channels_restores_what_each_had() {
             let (until, by) = (Timestamp::MAX, Role::Admin);
             Order::Mute { workspace: workspace(), channel, until, by }
         };
-        let orders: [(&dyn Fn(&str) -> Order, usize, &str); 6] = [
+        let orders: [(OrderIn<'_>, usize, &str); 6] = [
             (&|it| mode(it, Some(Mode::Observe)), 4, "observe"),
             (&|it| mode(it, None), 2, ""),
             (&forever, 4, "muted by admin until 9999-12-30T22:00:00.999999999Z"),
