@@ -10,7 +10,7 @@ use crate::cli::Cli;
 
 /// The verbs by purpose. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Run it", &["run", "check"]),
+    ("Run it", &["run", "check", "set", "reload"]),
     ("Look inside", &["status", "health", "why", "report", "search", "prompt", "gate"]),
     ("Try before", &["demo", "replay", "tune", "eval"]),
     ("Move in and out", &["import", "export", "forget"]),

@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(
             without,
             [
-                "post /api/models", "post /api/models/look", "get /api/configuration",
+                "post /api/orders/{id}/undo",
+                "post /api/models",
+                "post /api/models/look",
+                "get /api/configuration",
                 "post /api/reload"
             ]
         );

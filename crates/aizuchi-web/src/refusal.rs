@@ -459,7 +459,7 @@ mod tests {
             ),
             (
                 404,
-                "no_file nothing_here unknown_channel unknown_dead_letter unknown_decision unknown_memo \
+                "no_file no_order_to_undo nothing_here unknown_channel unknown_dead_letter unknown_decision unknown_memo \
                 unknown_memory unknown_message unknown_proposal unknown_thread unknown_user unknown_workspace \
                 webhook_unused",
             ),
