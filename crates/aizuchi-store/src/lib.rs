@@ -23,6 +23,7 @@ pub mod private_reads;
 pub mod pending_memories;
 pub mod lost_span;
 pub mod order;
+mod order_record;
 pub mod channels_order;
 pub mod stored_message;
 pub mod query;

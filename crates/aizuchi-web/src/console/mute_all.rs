@@ -42,10 +42,14 @@ pub async fn unmute(web: &Web, access: &Access, replaced: Option<&str>) -> Resul
                 Some(_) | None => continue,
             },
         };
-        let (channel, by) = (None, Role::Admin);
-        let order = Order::Unmute { workspace: workspace.clone(), channel, by };
-        web.apply(order.signed(access.signature())).await?;
-        if let Some((until, by)) = earlier.filter(|(until, _)| *until > web.clock.now()) {
+        let earlier = earlier.filter(|(until, _)| *until > web.clock.now());
+        // A mute by an admin takes the place of this one, so that a crash in between leaves none unmuted.
+        if !matches!(earlier, Some((_, Role::Admin))) {
+            let (channel, by) = (None, Role::Admin);
+            let order = Order::Unmute { workspace: workspace.clone(), channel, by };
+            web.apply(order.signed(access.signature())).await?;
+        }
+        if let Some((until, by)) = earlier {
             let order = Order::Mute { workspace, channel: None, until, by };
             web.apply(order.signed(access.signature())).await?;
         }
