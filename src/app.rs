@@ -315,9 +315,8 @@ impl App {
             archive: store.clone(),
             cursors: store.clone(),
             clock: clock.clone(),
-            miss: config.response.learned_miss(),
             rulebook,
-            gates: agent.learned_gates.clone(),
+            welcome_labels: agent.welcome_labels.clone(),
         };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let installation = store.installation();
@@ -347,7 +346,7 @@ impl App {
             computations,
             shadow_answers,
             report_cache: report_cache.clone(),
-            learned_gates: learner.gates.clone(),
+            welcome_labels: learner.welcome_labels.clone(),
             day_cache: DayCache::default(),
             room: room.clone(),
             demo: demo.clone(),

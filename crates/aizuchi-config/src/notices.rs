@@ -108,7 +108,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
-    take_former_gate(tree, &mut problems);
+    take_former_settings(tree, &mut problems);
     take_foreign_agents(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
@@ -258,8 +258,15 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     Some(problem)
 }
 
-/// Removes a gate that older versions had and wrote into `response.gates`.
-fn take_former_gate(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+/// Removes what older versions had: a learned gate, and a gate that they wrote into `response.gates`.
+fn take_former_settings(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+    const LEARNED_GATE: [&str; 2] = ["response", "learned_gate"];
+    if let Some(location) = tree.find(&LEARNED_GATE).map(|entry| entry.key_location) {
+        let sentence =
+            "response.learned_gate has no effect: no gate is learned any more; remove it";
+        problems.push(ConfigProblem::for_file(Some(location), sentence));
+        tree.remove(&LEARNED_GATE);
+    }
     let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
     let Some(ConfigValue::List(gates)) = gates.map(|entry| &mut entry.node.value) else { return };
     let is_former = |gate: &mut ConfigNode| matches!(&gate.value, ConfigValue::Text(text) if text.text == "spoke_last");

@@ -53,9 +53,6 @@ section! {
         /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
         /// list, the judge is asked whenever a conversation rests.
         pub gates: Vec<JudgeGate> = JudgeGate::ALL.to_vec(),
-        /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
-        /// about those. If omitted: the judge is always asked.
-        pub learned_gate: Option<LearnedGateConfig>,
         /// The ids of other bots that speak unasked in the same channels, such as another Aizuchi. Only one of them or
         /// Aizuchi itself speaks about a message. All of them need the same list, which may include Aizuchi. If omitted:
         /// none.
@@ -104,14 +101,6 @@ section! {
     }
 }
 
-/// What a learned gate may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LearnedGateConfig {
-    /// At most this share of the moments at which the judge would want to speak may be missed.
-    pub miss: Ratio,
-}
-
 /// How Aizuchi decides whether to speak.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -141,11 +130,6 @@ choices! {
 const ASKED_TRIAL_COST: f64 = 0.05;
 
 impl ResponseConfig {
-    /// The share of the judge's yes verdicts that a learned gate may miss. `None` means that there is no such gate.
-    pub fn learned_miss(&self) -> Option<f64> {
-        self.learned_gate.map(|gate| gate.miss.0)
-    }
-
     /// The maximum cost of trying an order, in millionths of the currency. With 0, the chat only gets trials that cost
     /// nothing.
     pub fn order_trial_micros(&self) -> u64 {

@@ -58,7 +58,6 @@ mod fence;
 mod builtin_conversations;
 mod last_backup;
 mod left_backups;
-mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;

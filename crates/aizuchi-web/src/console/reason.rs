@@ -51,7 +51,6 @@ const GATES: [Gate; 16] = [
     Gate::Cooldown,
     Gate::Share,
     Gate::Budget,
-    Gate::Learned,
     Gate::JudgeCalls,
     Gate::DecisionCalls,
 ];
