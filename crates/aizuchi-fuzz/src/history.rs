@@ -23,7 +23,7 @@ pub fn replay_lines(bytes: &[u8]) {
     }
 }
 
-/// Reads an export of Discord, Matrix or Mattermost. Errors about bad records must not contain their text.
+/// Reads an export of Discord. Errors about bad records must not contain their text.
 pub fn replay_exports(bytes: &[u8]) {
     let options = InputOptions {
         from: None,

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::export_lines::LineKind;
 use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
 use crate::input::file_kind::{FileKind, READ};
-use crate::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
+use crate::input::{InputFormat, InputWriter, discord, slack};
 use crate::json_lines::{MAX_LINE_BYTES, read_lines};
 
 /// The endings of files that may hold chat. Those of other files are not looked at.
@@ -74,8 +74,6 @@ fn read_file(
     match format {
         InputFormat::JsonLines => read_json_lines(input, &format!("{label}line "), writer),
         InputFormat::Discord => discord::read_file(input, label, &|channel| channel.name(), writer),
-        InputFormat::Matrix => matrix::read(input, label, writer),
-        InputFormat::Mattermost => mattermost::read(input, label, writer),
         InputFormat::SlackMessages => slack::read_messages(input, name, label, writer),
         // Neither is a file by itself.
         InputFormat::Slack | InputFormat::Database => Ok(()),
