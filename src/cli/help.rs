@@ -20,9 +20,10 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are gone, and what there is instead.
-const GONE: [(&str, &str); 3] = [
+const GONE: [(&str, &str); 4] = [
     ("--against", "two policies in one replay compare settings"),
     ("--companions", "a replay is of one Aizuchi alone"),
+    ("--task", "decisions are what is measured"),
     ("--resume", "a replay begins anew, and the answers of a model are kept (--cache)"),
 ];
 
@@ -92,6 +93,7 @@ mod tests {
             ("aizuchi replay a.jsonl --against b.yaml", "--against"),
             ("aizuchi replay a.jsonl --companions 2", "--companions"),
             ("aizuchi replay a.jsonl --resume", "--resume"),
+            ("aizuchi eval a.jsonl --task state", "--task"),
         ] {
             let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
             let told = with_replacement(error).to_string();
