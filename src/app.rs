@@ -230,9 +230,7 @@ impl App {
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
             answers: command_replies.clone(),
-            currency: config.models.currency.0.as_str().into(),
         };
         let remotes = Remotes::default();
         let connectors = config.connectors();

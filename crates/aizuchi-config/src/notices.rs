@@ -258,14 +258,29 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     Some(problem)
 }
 
-/// Removes what older versions had: a learned gate, and a gate that they wrote into `response.gates`.
+/// Removes what older versions had: a learned gate, weekly notes, and a gate that they wrote into `response.gates`.
 fn take_former_settings(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
-    const LEARNED_GATE: [&str; 2] = ["response", "learned_gate"];
-    if let Some(location) = tree.find(&LEARNED_GATE).map(|entry| entry.key_location) {
-        let sentence =
-            "response.learned_gate has no effect: no gate is learned any more; remove it";
-        problems.push(ConfigProblem::for_file(Some(location), sentence));
-        tree.remove(&LEARNED_GATE);
+    let mut sections: Vec<(String, &mut ConfigNode)> = Vec::new();
+    if let ConfigValue::Section(entries) = &mut tree.value {
+        for entry in entries {
+            match (entry.key.as_str(), &mut entry.node.value) {
+                ("response", _) => sections.push(("response".to_owned(), &mut entry.node)),
+                ("channels" | "workspaces", ConfigValue::Section(places)) => {
+                    let places = places.iter_mut();
+                    sections.extend(places.map(|it| (entry.key.clone(), &mut it.node)));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (path, section) in sections {
+        let ConfigValue::Section(entries) = &mut section.value else { continue };
+        let is_former =
+            |entry: &mut ConfigEntry| ["learned_gate", "weekly_note"].contains(&&*entry.key);
+        for entry in entries.extract_if(.., is_former) {
+            let sentence = format!("{} in {path} has no effect any more; remove it", entry.key);
+            problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
+        }
     }
     let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
     let Some(ConfigValue::List(gates)) = gates.map(|entry| &mut entry.node.value) else { return };

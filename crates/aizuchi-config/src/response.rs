@@ -14,7 +14,6 @@ use crate::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
     QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names, user_ids,
 };
-use crate::weekly_note::WeeklyNoteSetting;
 
 section! {
     /// When Aizuchi speaks.
@@ -45,9 +44,6 @@ section! {
         /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
         /// unasked in a public channel that has no keeper of its own. If omitted: proposals wait on the console only.
         pub keeper: Option<ConfiguredUserId>,
-        /// When keepers get a direct message about the past week of their channels, such as `monday 09:00`: what Aizuchi
-        /// took up, what it left and a person answered, what nobody answered, and what it cost. `off`: never.
-        pub weekly_note: WeeklyNoteSetting = WeeklyNoteSetting(None),
         /// A mention that Aizuchi missed while it was away is answered only if it is younger than this.
         pub max_message_age_seconds: Seconds = Seconds(WaitSettings::default().max_message_age_seconds),
         /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
@@ -180,7 +176,6 @@ impl ResponseConfig {
             budget_limits,
             companions: self.companions.as_deref().map(user_ids),
             companion_window: duration_from_seconds(self.companion_window_seconds.0),
-            weekly_note: self.weekly_note.0,
             ..ChannelRules::default()
         }
     }

@@ -103,7 +103,6 @@ mod asked_once;
 mod keeper_language;
 mod trust_offers;
 mod edited_proposals;
-mod weekly_notes;
 mod prompts;
 mod reactions;
 mod recall;
