@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use aizuchi_import::input::{InputFormat, InputOptions, PrivateChannels, Recording};
 use aizuchi_model::persona::Language;
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 
@@ -189,42 +189,6 @@ fn what_stands_for_no_message_is_no_talk() {
 }
 
 #[test]
-fn raw_messages_of_slack_are_read() {
-    let line = |ts: &str, more: &Value| {
-        let mut line =
-            json!({"type": "message", "ts": ts, "user": "U1", "text": format!("at {ts}")});
-        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        format!("{line}\n")
-    };
-    let text = [
-        line("1772442000.000100", &json!({})),
-        line("1772442001.000100", &json!({"thread_ts": "1772442000.000100"})),
-        line("1772442002.000100", &json!({"channel": "C5", "channel_type": "channel"})),
-        line("1772442003.000100", &json!({"channel": "D6", "channel_type": "im"})),
-        line("1772442004.000100", &json!({"subtype": "channel_join"})),
-        "spoilt\n".to_owned(),
-        line("1772442005.000100", &json!({"channel": "D0123ABCD"})),
-        line("1772442006.000100", &json!({"channel": "C7", "channel_type": "group"})),
-        line("1772442007.000100", &json!({"channel": "C7"})),
-    ];
-    let (_folder, path) = file("porch.jsonl", &text.concat());
-    let recording = open(&path);
-    let expected =
-        ["porch: at 1772442000.000100", "porch: at 1772442001.000100", "C5: at 1772442002.000100"];
-    assert_eq!(said(&recording), expected);
-    assert_eq!((recording.format, recording.bad_records.count), (InputFormat::SlackMessages, 1));
-    assert_eq!((recording.left_out.private_channels, recording.left_out.notices), (3, 1));
-    assert!(!recording.tells_private);
-    let folder = folder(&[
-        ("porch.jsonl", &text[0]),
-        ("shed.jsonl", &text[1]),
-        ("G0123ABCD.jsonl", &text[0]),
-    ]);
-    let expected = ["porch: at 1772442000.000100", "shed: at 1772442001.000100"];
-    assert_eq!(said(&open(folder.path())), expected);
-}
-
-#[test]
 fn a_long_first_line_is_read_to_its_end() {
     let text = "long ".repeat(20_000);
     let rest = r#""room":"porch","id":"1","ts":1772442000,"author":"Ana"}"#;
@@ -260,20 +224,4 @@ fn what_is_not_read_is_named_with_what_is() {
     let output = aizuchi().arg("replay").arg(days.path()).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("a part of a Slack export; name the folder or the zip"), "{stderr}");
-}
-
-#[test]
-fn an_import_of_an_export_says_what_to_do_with_it() {
-    let raw = r#"{"type":"message","ts":"1772442000.000100","user":"U1","text":"hi"}"#;
-    let (_home, path) = file("porch.jsonl", raw);
-    let config = tempfile::tempdir().unwrap();
-    let mut command = aizuchi();
-    let output = command.current_dir(config.path()).arg("import").arg(&path).output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    let shown = path.display();
-    let expected = format!(
-        "{shown} is raw messages of Slack, which is not imported; `aizuchi replay {shown}`"
-    );
-    assert!(stderr.contains(&expected), "{stderr}");
-    assert_eq!(output.status.code(), Some(1));
 }

@@ -260,26 +260,14 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
 
 /// Removes what older versions had: a learned gate, weekly notes, and a gate that they wrote into `response.gates`.
 fn take_former_settings(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
-    let mut sections: Vec<(String, &mut ConfigNode)> = Vec::new();
-    if let ConfigValue::Section(entries) = &mut tree.value {
-        for entry in entries {
-            match (entry.key.as_str(), &mut entry.node.value) {
-                ("response", _) => sections.push(("response".to_owned(), &mut entry.node)),
-                ("channels" | "workspaces", ConfigValue::Section(places)) => {
-                    let places = places.iter_mut();
-                    sections.extend(places.map(|it| (entry.key.clone(), &mut it.node)));
-                }
-                _ => {}
-            }
-        }
+    if let Some(response) = tree.find_mut("response") {
+        take_former_keys(&mut response.node, "response", problems);
     }
-    for (path, section) in sections {
-        let ConfigValue::Section(entries) = &mut section.value else { continue };
-        let is_former =
-            |entry: &mut ConfigEntry| ["learned_gate", "weekly_note"].contains(&&*entry.key);
-        for entry in entries.extract_if(.., is_former) {
-            let sentence = format!("{} in {path} has no effect any more; remove it", entry.key);
-            problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
+    for name in ["channels", "workspaces"] {
+        let places = tree.find_mut(name).map(|places| &mut places.node.value);
+        let Some(ConfigValue::Section(places)) = places else { continue };
+        for place in places {
+            take_former_keys(&mut place.node, name, problems);
         }
     }
     let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
@@ -288,6 +276,15 @@ fn take_former_settings(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>
     for gate in gates.extract_if(.., is_former) {
         let sentence = "response.gates holds \"spoke_last\", which is no longer a gate; remove it";
         problems.push(ConfigProblem::for_file(Some(gate.location), sentence));
+    }
+}
+
+fn take_former_keys(section: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
+    let ConfigValue::Section(entries) = &mut section.value else { return };
+    let is_former = |entry: &mut ConfigEntry| matches!(&*entry.key, "learned_gate" | "weekly_note");
+    for entry in entries.extract_if(.., is_former) {
+        let sentence = format!("{} in {path} has no effect any more; remove it", entry.key);
+        problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
     }
 }
 

@@ -51,8 +51,6 @@ pub enum PrivateChannels {
 pub enum InputFormat {
     JsonLines,
     Slack,
-    /// Messages of Slack without its export: nothing says who is who, and which channels are private.
-    SlackMessages,
     Discord,
     Database,
 }
@@ -62,7 +60,6 @@ impl InputFormat {
         match self {
             InputFormat::JsonLines => "JSON Lines",
             InputFormat::Slack => "an export of Slack",
-            InputFormat::SlackMessages => "raw messages of Slack",
             InputFormat::Discord => "an export of Discord",
             InputFormat::Database => "the database",
         }
@@ -259,7 +256,7 @@ impl<'a> InputWriter<'a> {
             InputFormat::Slack | InputFormat::Database => true,
             InputFormat::JsonLines => self.tells_audience,
             // DiscordChatExporter does not say which channels only some roles see.
-            InputFormat::Discord | InputFormat::SlackMessages => false,
+            InputFormat::Discord => false,
         };
         let channels = self.channels.into_iter().map(|channel| channel.finish(is_annotated));
         let mut channels: Vec<RecordedChannel> = channels.collect::<anyhow::Result<_>>()?;

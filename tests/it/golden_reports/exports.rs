@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::golden_reports::conversation::{
-    BEGIN, BOT, CHANNELS, Conversation, FIRST_DAY, Line, PEOPLE, PRIVATE_CHANNEL, account,
-    accounts, channel_number, number,
+    BEGIN, BOT, CHANNELS, Conversation, FIRST_DAY, PRIVATE_CHANNEL, account, accounts,
+    channel_number, number,
 };
 
 /// Writes an export into a folder, and returns the arguments that name it.

@@ -16,8 +16,6 @@ const MAX_LINES: usize = 20;
 pub enum FileKind {
     JsonLines,
     Discord,
-    /// Messages as Slack's API has them, one a line.
-    SlackMessages,
     /// A list of such messages, like the file of a channel and a day in an export.
     SlackDay,
     Database,
@@ -57,7 +55,6 @@ impl FileKind {
         match self {
             Self::JsonLines => Some(InputFormat::JsonLines),
             Self::Discord => Some(InputFormat::Discord),
-            Self::SlackMessages => Some(InputFormat::SlackMessages),
             Self::SlackDay | Self::Database | Self::Foreign(_) | Self::Unknown => None,
         }
     }
@@ -74,7 +71,7 @@ impl FileKind {
                 "it is a database; if it is Aizuchi's, replay it with --from-store sqlite://{shown}"
             ),
             Self::Foreign(what) => format!("it seems to be {what}, which is not read; {READ}"),
-            Self::JsonLines | Self::Discord | Self::SlackMessages | Self::Unknown => {
+            Self::JsonLines | Self::Discord | Self::Unknown => {
                 format!("it is of no kind that Aizuchi knows; {READ}")
             }
         }
@@ -94,8 +91,8 @@ fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
 fn json_kind(text: &str) -> FileKind {
     let lines = text.lines().take(MAX_LINES);
     let mut lines = lines.filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-    if let Some(kind) = lines.find_map(|line| line_kind(&line)) {
-        return kind;
+    if lines.any(|line| is_recording(&line)) {
+        return FileKind::JsonLines;
     }
     // A quotation mark within a string is escaped, so these stand at the ends of whole strings.
     let has = |key: &str| text.contains(&format!("\"{key}\""));
@@ -117,18 +114,10 @@ fn json_kind(text: &str) -> FileKind {
     }
 }
 
-/// The kind of a file with one object a line, by the first line that tells it.
-fn line_kind(line: &Map<String, Value>) -> Option<FileKind> {
+/// Whether a line is of JSON Lines.
+fn is_recording(line: &Map<String, Value>) -> bool {
     let has = |key: &str| line.contains_key(key);
-    let str_at = |key: &str| line.get(key).and_then(Value::as_str);
-    let is_room = has("room") && ["id", "ts", "text"].into_iter().any(has);
-    if is_room || has("kind") && has("workspace") {
-        return Some(FileKind::JsonLines);
-    }
-    if str_at("ts").is_some() && (str_at("type") == Some("message") || has("user")) {
-        return Some(FileKind::SlackMessages);
-    }
-    None
+    has("room") && ["id", "ts", "text"].into_iter().any(has) || has("kind") && has("workspace")
 }
 
 #[cfg(test)]
@@ -144,10 +133,7 @@ mod tests {
             ("\u{feff}{\n  \"guild\": {\n", FileKind::Discord),
             ("{\"guild\":{\"id\":\"1\"},\"channel\":", FileKind::Discord),
             ("[\n {\"type\": \"message\"", FileKind::SlackDay),
-            (
-                "{\"type\":\"message\",\"ts\":\"1.000001\",\"text\":\"a\"}\n",
-                FileKind::SlackMessages,
-            ),
+            ("{\"type\":\"message\",\"ts\":\"1.000001\"}\n", FileKind::Unknown),
             ("SQLite format 3\0\x10", FileKind::Database),
             ("{\"guild\":1,\"room\":\"a\",\"id\":\"1\"}\n", FileKind::JsonLines),
             ("{\"kind\":\"channel\",\"workspace\":\"w\"}\n", FileKind::JsonLines),
