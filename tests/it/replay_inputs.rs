@@ -17,7 +17,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
-use aizuchi_past::eval::case;
 use aizuchi_past::eval::decide::item;
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_store::InboxEntry;
@@ -339,11 +338,10 @@ fn files_without_an_end_are_refused() {
     for (file, refused, why) in [
         (&link, Recording::open(&link, &DEFAULT, &|_| {}).err(), "it is not a regular file"),
         (&link, RecordedAnswers::open(&link).err(), "it is not a regular file"),
-        (&link, case::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
         (&link, item::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
         // One that is read in a stream, and one that is kept as a whole.
         (&bomb, Recording::open(&bomb, &DEFAULT, &|_| {}).err(), bombed),
-        (&bomb, case::open(std::slice::from_ref(&bomb)).err(), bombed),
+        (&bomb, item::open(std::slice::from_ref(&bomb)).err(), bombed),
     ] {
         let refused = format!("{:#}", refused.unwrap());
         let named = format!("cannot read {}", file.display());

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::builtin::keeping::is_thrown_away;
 use crate::builtin::preamble::{behind_greeting, without_call};
-use crate::builtin::quote::{Quote, QuoteKind, answered_question, asks, replies, speaks_of_own};
+use crate::builtin::quote::{Quote, QuoteKind, answered_question, replies, speaks_of_own};
 use crate::builtin::ranking::{BestAnswer, MIN_SHARE, Question, rank};
 use crate::builtin::request::Request;
 use crate::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
