@@ -93,7 +93,7 @@ impl VolatileState {
             && let Some(decision) = self.decisions.get_mut(&claim.decision)
             && let Some(evaluation) = outcome.evaluation.take()
         {
-            decision.evaluation = Some(evaluation.after(decision.evaluation.take()));
+            decision.evaluation = Some(evaluation);
         }
         if is_current
             && let Some(quiet) = &outcome.quiet_order
