@@ -435,8 +435,8 @@ impl Worker<'_> {
         Ok(context)
     }
 
-    /// Adds the messages outside the history that the newest ones of the target reply to, and what those link to that
-    /// reply to nothing.
+    /// Adds messages that are not in the history, but that the newest messages of the target refer to: the parent of
+    /// each reply, and for a message that is no reply, the message that it links to.
     async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
         let here = context.conversation.channel.clone();
         let is_inside = |context: &Context, id: &MessageId| {

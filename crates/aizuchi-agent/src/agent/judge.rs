@@ -36,6 +36,7 @@ use crate::inbox::calling::is_named;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
+
 impl Worker<'_> {
     pub(super) async fn judge(
         &self,

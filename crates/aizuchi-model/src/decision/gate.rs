@@ -122,9 +122,10 @@ const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budge
 const MAX_COMPANION_TURNS: usize = 2;
 /// How soon after a post or a verdict about a quarrel that goes on the judge may be asked again, in spite of the cooldown.
 const QUARREL_PAUSE: SignedDuration = SignedDuration::from_mins(3);
-/// The persona's share is measured over this many of the newest messages, and over no fewer than four.
-/// So many turns of two users may be a quarrel.
+/// Two users who alternate for this many turns may be quarrelling.
 const MIN_TURNS: usize = 4;
+/// The persona's share is measured over this many of the newest messages, and not at all over fewer than
+/// [`MIN_SHARE_WINDOW`].
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
