@@ -48,7 +48,7 @@ pub mod recall;
 mod figures;
 mod aftermaths;
 mod stored_messages;
-mod ledger;
+mod decisions;
 pub(crate) mod archive;
 
 use std::collections::{BTreeSet, HashMap};

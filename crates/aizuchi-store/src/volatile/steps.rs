@@ -21,7 +21,7 @@ use tracing::warn;
 use crate::CompletionReceipt;
 use crate::order::Order;
 use crate::volatile::VolatileState;
-use crate::volatile::ledger::retire;
+use crate::volatile::decisions::retire;
 use crate::volatile::records::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
 };
