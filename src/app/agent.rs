@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::agent::defer::Deferrals;
 use aizuchi_agent::agent::dispatches::Dispatches;

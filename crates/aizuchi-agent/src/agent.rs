@@ -34,7 +34,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::LONGEST_TRIAL;
 use aizuchi_llm::fallback::Models;
 use aizuchi_llm::price::Prices;

@@ -19,7 +19,7 @@ mod quoting;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Message, MessageId,

@@ -1,6 +1,6 @@
 //! Targets for splitting long texts and for parsing commands.
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_agent::inbox::calling::is_call;
 use aizuchi_agent::inbox::thread_follow_up::only_closes;
 use aizuchi_model::chat::{is_blank, to_single_line, to_visible_text};

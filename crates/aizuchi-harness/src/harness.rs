@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::agent::dispatches::Dispatches;
 use aizuchi_agent::agent::pace::Pace;

@@ -23,7 +23,7 @@ pub mod remote;
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::{AuthorKind, Heard, Role, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Persona;

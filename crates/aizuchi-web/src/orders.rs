@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::command::stop_order;
 use aizuchi_actions::refusal::ActionRefusal;
-use aizuchi_actions::stop_order;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;

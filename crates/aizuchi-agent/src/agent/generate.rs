@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_llm::prompt::{Prompt, tool};
 use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
 use aizuchi_model::context::Context;

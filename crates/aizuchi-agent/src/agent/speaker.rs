@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_llm::builtin::BuiltinMind;
 use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_llm::prompt::tokens::TokenCorrections;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::agent::{Agent, Minds};
 use aizuchi_agent::runner::{Runner, RunnerSettings};
 use aizuchi_harness::fixtures::{at, message, top_level};

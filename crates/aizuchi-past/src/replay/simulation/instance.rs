@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::agent::defer::Deferrals;
 use aizuchi_agent::agent::dispatches::Dispatches;
 use aizuchi_agent::agent::pace::Pace;
