@@ -361,7 +361,7 @@ fn keys_without_effect_get_a_warning() {
         ),
         (
             "channels:\n  \"#tea\": {weekly_note: monday 09:00}\n",
-            "2:11: weekly_note in channels has no effect any more; remove it",
+            "2:12: weekly_note in channels has no effect any more; remove it",
         ),
         (
             "tools:\n  web_search: {enabled: true}\n",

@@ -224,7 +224,7 @@ async fn thanks_by_name_get_a_nod_at_once() {
     Ken: @Aizuchi good night   [👍]
     Some(Spoke): Some("Ken asked me")
     Some(Reacted): Some("Ken spoke to me")
-    Some(Spoke): Some("Ken mentioned me")
+    Some(Reacted): Some("Ken mentioned me")
     None: None
     "#);
 }
