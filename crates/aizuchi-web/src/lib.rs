@@ -185,6 +185,7 @@ impl Web {
             scope: scope.clone(),
             remotes: remotes.into(),
             platforms: Platforms(platforms.into()),
+            health_status: Arc::default(),
             ..self.clone()
         };
         // Figures and reports of a whole workspace are the same for all who reach it.

@@ -29,7 +29,7 @@ use aizuchi_store::figures::{
     UnansweredQuestion, WorkspacePeriod,
 };
 use aizuchi_store::lost_span::LostSpan;
-use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
+use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderJournalQuery, OrderKind};
 use aizuchi_store::pending_memories::PendingMemory;
 use aizuchi_store::people::{PersonTraces, RunningForgetting};
 use aizuchi_store::private_reads::{PrivateReadQuery, PrivateReads};
@@ -179,11 +179,17 @@ limited! {
             query: &OrderJournalQuery,
         ) -> Result<Vec<GivenOrder>, StoreError> {
             let all = OrderJournalQuery { limit: ALL, ..query.clone() };
-            let found = self.inner.order_journal(&all).await?;
-            let mut found =
-                self.anywhere(found, |it| (&it.workspace, it.record.channel.as_ref()));
-            let is_of_all = [OrderKind::SignIn, OrderKind::Reload, OrderKind::ChooseModel];
-            found.retain(|given| !is_of_all.contains(&given.record.kind));
+            let mut found = self.inner.order_journal(&all).await?;
+            found.retain(|given| {
+                let is_here = |id: &ChannelId| self.scope.includes(&given.workspace, Some(id));
+                match (given.record.kind, given.channels()) {
+                    (OrderKind::SignIn | OrderKind::Reload | OrderKind::ChooseModel, _) => false,
+                    (_, Ok(Some(ChannelsRecord { changed, unchanged, .. }))) => {
+                        changed.iter().map(|it| &it.channel).chain(&unchanged).all(is_here)
+                    }
+                    _ => self.scope.includes(&given.workspace, given.record.channel.as_ref()),
+                }
+            });
             found.truncate(query.limit);
             Ok(found)
         }

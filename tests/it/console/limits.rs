@@ -217,7 +217,7 @@ async fn a_limited_visitor_orders_nothing_elsewhere() {
     let ids = "
         SELECT CAST((SELECT max(number) FROM standing_orders WHERE channel = 'C0ATTIC' AND is_draft = 0) AS TEXT),
             CAST((SELECT max(number) FROM standing_orders WHERE channel = 'C0ATTIC' AND is_draft = 1) AS TEXT),
-            CAST((SELECT max(id) FROM decisions WHERE channel = 'C0ATTIC' AND ended = 'spoke') AS TEXT),
+            CAST((SELECT max(id) FROM decisions WHERE channel = 'C0ATTIC' AND ended IS NOT NULL) AS TEXT),
             CAST((SELECT max(id) FROM proposals WHERE channel = 'C0ATTIC' AND state = 'open') AS TEXT),
             CAST((SELECT max(id) FROM consents WHERE channel = 'C0ATTIC' AND state = 'open') AS TEXT),
             CAST((SELECT max(id) FROM dead_letters WHERE channel = 'C0ATTIC') AS TEXT),
@@ -348,6 +348,17 @@ async fn a_limited_visitor_orders_nothing_elsewhere() {
     let tea = json!({ "workspace": GARDEN, "channel": "C0TEA" });
     assert_eq!(muted(POND, tea.clone()).await, 404);
     assert_eq!(muted(TEA, tea).await, 204);
+    // An order for several channels is given if all of them are reached, and can be undone.
+    let order = |path: &str, channels: Value| {
+        let body = json!({ "workspace": GARDEN, "channels": channels, "order": "mode observe" });
+        client().post(format!("{}{path}", program.address)).bearer_auth(TEA).json(&body).send()
+    };
+    let refused = order("/api/channels/order", json!(["C0TEA", "C0ATTIC"])).await.unwrap();
+    assert_eq!(refused.status(), 404);
+    let changed = json_of(order("/api/channels/order", json!(["C0TEA"])).await.unwrap()).await;
+    assert_eq!(changed["changed"], json!(["C0TEA"]), "{changed}");
+    let undo = format!("/api/orders/{}/undo", changed["number"]);
+    assert_eq!(order(&undo, json!([])).await.unwrap().status(), 200);
     let everything = |token| {
         let request = client().post(format!("{}/console/orders", program.address));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -356,8 +367,11 @@ async fn a_limited_visitor_orders_nothing_elsewhere() {
     assert_eq!(everything(TEA).await.unwrap().status(), 403);
     assert_eq!(everything(POND).await.unwrap().status(), 303);
     let given = "SELECT workspace, coalesce(channel, ''), given_by FROM given_orders
-        WHERE given_by IN ('anna', 'dan', 'olga', 'vera') ORDER BY at_ms, given_by";
-    home.until_kept(&format!("SELECT count(*) FROM ({given})"), 2).await;
-    assert_eq!(home.rows(given).await, [[GARDEN, "C0TEA", "anna"], ["T0POND", "", "olga"]]);
+        WHERE given_by IN ('anna', 'dan', 'olga', 'vera') ORDER BY id";
+    home.until_kept(&format!("SELECT count(*) FROM ({given})"), 4).await;
+    let expected = [[GARDEN, "C0TEA", "anna"], [GARDEN, "", "anna"], [GARDEN, "", "anna"]];
+    let given = home.rows(given).await;
+    assert_eq!(given[..3], expected);
+    assert_eq!(given[3], ["T0POND", "", "olga"]);
     assert_eq!(program.stop(), Some(0));
 }
