@@ -33,6 +33,7 @@ const NAMES: &[&str] = &[
     "GET /api/models getModels",
     "GET /api/opt-outs listOptOuts",
     "GET /api/orders listOrders",
+    "GET /api/orders/export exportOrders",
     "GET /api/people listPeople",
     "GET /api/person getPerson",
     "GET /api/person/export exportPerson",
