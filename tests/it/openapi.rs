@@ -197,6 +197,10 @@ async fn the_description_is_what_the_program_does() {
         ] {
             let answer = get(&program, Some(ADMIN), &format!("{path}{query}")).await;
             let status = answer.status();
+            // A file.
+            if status.is_success() && schema.is_null() {
+                continue;
+            }
             let answer = json_of(answer).await;
             let mut found = Vec::new();
             let schema = match status.is_success() {
