@@ -231,9 +231,7 @@ impl App {
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
             answers: command_replies.clone(),
-            currency: config.models.currency.0.as_str().into(),
         };
         let remotes = Remotes::default();
         let connectors = config.connectors();
@@ -316,9 +314,8 @@ impl App {
             archive: store.clone(),
             cursors: store.clone(),
             clock: clock.clone(),
-            miss: config.response.learned_miss(),
             rulebook,
-            gates: agent.learned_gates.clone(),
+            welcome_labels: agent.welcome_labels.clone(),
         };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let installation = store.installation();
@@ -350,7 +347,7 @@ impl App {
             computations,
             shadow_answers,
             report_cache: report_cache.clone(),
-            learned_gates: learner.gates.clone(),
+            welcome_labels: learner.welcome_labels.clone(),
             day_cache: Arc::new(DayCache::default()),
             room: room.clone(),
             demo: demo.clone(),

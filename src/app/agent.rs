@@ -54,7 +54,7 @@ pub fn build_agent(
         metrics,
         persona: persona.clone(),
         prompt_builder: load_prompts_in(config, persona.language)?.into(),
-        learned_gates: Arc::default(),
+        welcome_labels: Arc::default(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),

@@ -5,7 +5,7 @@
 
 pub mod calling;
 mod addressed;
-pub mod own_thread;
+pub mod thread_follow_up;
 pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;

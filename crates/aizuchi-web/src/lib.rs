@@ -72,7 +72,7 @@ use aizuchi_config::configured_models::ModelsInUse;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::tolerance::WelcomeLabels;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::Platforms;
 use aizuchi_past::shadow::recent_answers::RecentAnswers;
@@ -151,8 +151,8 @@ pub struct Web {
     pub shadow_answers: Arc<RecentAnswers>,
     /// The most recently computed reports.
     pub report_cache: Arc<ReportCache>,
-    /// The gates that were learned from the ledger.
-    pub learned_gates: Arc<LearnedGates>,
+    /// How welcome posts were.
+    pub welcome_labels: Arc<WelcomeLabels>,
     /// The cached figures of past days.
     pub day_cache: Arc<DayCache>,
     /// Whether the Model Context Protocol is served.

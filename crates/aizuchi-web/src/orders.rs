@@ -120,7 +120,7 @@ requests! {
     }
 }
 
-/// Returns the order to forget what was learned from the ledger.
+/// Returns the order to forget how welcome posts were.
 pub async fn learn_anew(
     web: &Web,
     access: &Access,

@@ -12,7 +12,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::consent::Consent;
-use aizuchi_model::decision::learned::JudgedMoment;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::decision::proposal::{Proposal, ProposalLabel};
 use aizuchi_model::decision::trust::TrustOffer;
@@ -246,8 +245,6 @@ limited! {
     own(|it| of_conversation(&it.conversation)) decisions(query: DecisionQuery) -> Vec<Decision>;
     own(|it| of_conversation(&it.conversation))
         decisions_since(workspace: &WorkspaceId, revision: u64, limit: usize) -> Vec<Decision>;
-    at(workspace, None) judged_moments(workspace: &WorkspaceId, limit: usize) -> Vec<JudgedMoment>;
-    at(workspace, None) count_judged_moments(workspace: &WorkspaceId) -> usize;
     at(workspace, Some(channel))
         links(workspace: &WorkspaceId, channel: &ChannelId, messages: &[MessageId]) -> Vec<(MessageId, MessageLinks)>;
     // Of decisions that were found before.

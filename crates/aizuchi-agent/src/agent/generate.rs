@@ -22,7 +22,7 @@ use aizuchi_store::StoreError;
 use futures_util::future::{Either, select};
 use tracing::warn;
 
-use crate::agent::follow_up::EndedCalls;
+use crate::agent::ended_calls::EndedCalls;
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;

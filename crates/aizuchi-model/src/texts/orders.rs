@@ -48,7 +48,11 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "drop_dead_letter" => {
             pick(language, "drop what could not be said", "発言できなかったものを破棄")
         }
-        "forget_moments" => pick(language, "learn the gate anew", "ルールの学習をやり直し"),
+        "forget_moments" => pick(
+            language,
+            "learn anew how welcome its words are",
+            "発言が歓迎されるかの学習をやり直し",
+        ),
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
         "sign_in" => pick(language, "sign in", "サインイン"),
         "export" => pick(language, "export what is known of a person", "人の情報を書き出し"),
