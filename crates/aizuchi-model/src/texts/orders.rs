@@ -56,6 +56,7 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
         "sign_in" => pick(language, "sign in", "サインイン"),
         "export" => pick(language, "export what is known of a person", "人の情報を書き出し"),
+        "read_private" => pick(language, "read what is private", "非公開の内容を閲覧"),
         "reload" => pick(language, "reload the config", "設定を再読み込み"),
         "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
         "change_standing_order" => pick(language, "change a standing order", "指示を変更"),
