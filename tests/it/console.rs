@@ -6,6 +6,7 @@ mod privacy;
 mod canary;
 mod orders;
 mod named_places;
+mod people;
 mod dead_letters;
 mod long_lists;
 mod timeline;
