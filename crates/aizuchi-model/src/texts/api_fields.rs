@@ -113,6 +113,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "文を差し替える指示の番号。チャンネルとスレッドは変わらない。",
     ),
     (
+        "The number of days within which it failed last: 1 to 30; 30 if omitted.",
+        "最後に失敗してからの日数。1 から 30。省略すると 30。",
+    ),
+    (
         "The number of days, including today: 1 to 90; 30 if omitted.",
         "今日を含む日数。1 から 90 まで。省略すると 30。",
     ),
