@@ -263,12 +263,12 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "`after` を指定せず、さらに古い発言がある場合に、次に `before` に指定する値。",
     ),
     (
-        "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
-        "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
+        "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory`, `model` or `money_per_day`.",
+        "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model`、`money_per_day` のどれか。",
     ),
     (
-        "`mode observe`, `mode`, `mute 120`, `mute`, `unmute`, `set min_confidence` or `clear min_confidence`.",
-        "`mode observe`、`mode`、`mute 120`、`mute`、`unmute`、`set min_confidence`、`clear min_confidence` のどれか。",
+        "`mode observe`, `mode`, `mute 120`, `mute`, `unmute`, or `set` or `clear` with `min_confidence` or `money_per_day`.",
+        "`mode observe`、`mode`、`mute 120`、`mute`、`unmute`、または `set` か `clear` に `min_confidence` か `money_per_day` を続けたもの。",
     ),
     (
         "`model`, `post`, `look_up` or `backfill`.",
