@@ -18,7 +18,7 @@ use crate::cli::{block_on, channel, print};
 /// The setting stays in force over the config, also after a restart, until it is cleared.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// mode, language, min_confidence, timing, announce, tools, memory or model.
+    /// mode, language, min_confidence, timing, announce, tools, memory, model or money_per_day.
     setting: String,
     /// The value, written as in the config. If omitted: the configured value applies again.
     value: Option<String>,

@@ -7,6 +7,7 @@ mod canary;
 mod limits;
 mod orders;
 mod named_places;
+mod people;
 mod dead_letters;
 mod long_lists;
 mod timeline;

@@ -73,8 +73,9 @@ async fn an_admin_forgets_on_the_console_after_typing_the_name() {
             let sent = client().post(format!("{}/api/messages", program.address)).json(&body);
             assert_eq!(sent.bearer_auth(ADMIN).send().await.unwrap().status(), 201);
         }
-        let people = get(&program, Some(ADMIN), "/console/people?workspace=local&person=mia").await;
+        let people = get(&program, Some(ADMIN), "/console/people?person=mia").await;
         let people = people.text().await.unwrap();
+        assert!(people.contains("<time data-ago"), "{people}");
         let address = people.split("/console/people/local/").nth(1).expect("Mia is listed");
         let id = address.split('"').next().unwrap();
         let page = format!("/console/people/local/{id}");

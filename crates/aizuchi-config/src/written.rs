@@ -13,6 +13,8 @@ pub struct FileSetting {
     /// `None` for a secret, what could be one, and a long text.
     pub value: Option<String>,
     pub line: u64,
+    /// Whether it has parts that come from environment variables.
+    pub is_expanded: bool,
 }
 
 /// The sections whose values are shown. Of the others, only the keys are: commands, addresses and parameters may hold a
@@ -45,7 +47,16 @@ fn add(written: &mut Vec<FileSetting>, key: &str, node: &ConfigNode) {
             }
         }
     } else if let Some(value) = told(node) {
-        written.push(FileSetting { key: key.to_owned(), value, line: node.location.line });
+        let (key, line) = (key.to_owned(), node.location.line);
+        written.push(FileSetting { key, value, line, is_expanded: is_expanded(node) });
+    }
+}
+
+fn is_expanded(node: &ConfigNode) -> bool {
+    match &node.value {
+        ConfigValue::Text(text) => text.is_expanded,
+        ConfigValue::List(items) => items.iter().any(is_expanded),
+        ConfigValue::Empty | ConfigValue::Section(_) => false,
     }
 }
 

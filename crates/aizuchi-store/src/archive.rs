@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::consent::{Consent, ConsentId};
@@ -97,6 +97,15 @@ pub trait Archive: Send + Sync {
         _workspace: &WorkspaceId,
         _user: &UserId,
     ) -> Result<PersonTraces, StoreError> {
+        Err(StoreError::unkept())
+    }
+
+    /// When each of these users last wrote, by the visibility of what they wrote.
+    async fn last_written(
+        &self,
+        _workspace: &WorkspaceId,
+        _users: &BTreeSet<UserId>,
+    ) -> Result<Vec<(UserId, Visibility, Timestamp)>, StoreError> {
         Err(StoreError::unkept())
     }
 

@@ -89,7 +89,11 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
 ) -> JsonResult<ConfigurationAnswer> {
     let ConfigInForce { file, written, need_restart } = read(&web, &visitor.access)?;
-    let view = |FileSetting { key, value, line }: FileSetting| FileSettingView { key, value, line };
+    let view = |FileSetting { key, value, line, is_expanded: _ }: FileSetting| FileSettingView {
+        key,
+        value,
+        line,
+    };
     let settings = written.into_iter().map(view).collect();
     Ok(Json(ConfigurationAnswer { file, settings, need_restart }))
 }

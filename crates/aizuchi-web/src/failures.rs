@@ -56,12 +56,14 @@ pub struct FailuresQuery {
     /// The id of a channel; all channels if omitted.
     pub channel: String,
     pub model: String,
+    /// The number of days within which it failed last: 1 to 30; 30 if omitted.
+    pub days: Option<i64>,
     /// How many failures to skip.
     #[serde(rename = "failures_after")]
     pub after: usize,
 }
 
-/// A page of failures: what is tried again or waits for an operator comes first, then the newest.
+/// A page of failures, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct FailuresAnswer {
     failures: Vec<Failure>,
@@ -102,7 +104,8 @@ pub struct FailureChannel {
 /// The number of failures on one page.
 pub const PAGE: usize = 50;
 /// How long a failure is listed.
-const LISTED: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const LISTED_DAYS: i64 = 30;
+const LISTED: SignedDuration = SignedDuration::from_hours(LISTED_DAYS * 24);
 /// The maximum number of dead letters and of pending memories of a workspace that are read.
 const MOST_READ: usize = 1000;
 
@@ -114,20 +117,21 @@ pub async fn list(
     query: Result<Query<FailuresQuery>, QueryRejection>,
 ) -> JsonResult<FailuresAnswer> {
     let Query(query) = query.map_err(workspaces::unclear)?;
-    let all = read(&web, &visitor.access, &query, language).await?;
+    let mut all = read(&web, &visitor.access, &query.workspace, language).await?;
+    all.retain(|failure| query.has(failure, web.clock.now()));
     let total = all.len();
     let failures = all.into_iter().skip(query.after).take(PAGE).collect();
     Ok(Json(FailuresAnswer { failures, total }))
 }
 
-/// Returns all failures that match.
+/// Returns all failures of a workspace or, if the name is empty, of all workspaces, newest first.
 pub async fn read(
     web: &Web,
     access: &Access,
-    query: &FailuresQuery,
+    workspace: &str,
     language: Language,
 ) -> Result<Vec<Failure>, ApiProblem> {
-    let only = workspaces::find_only(web, Some(&query.workspace)).await?;
+    let only = workspaces::find_only(web, Some(workspace)).await?;
     let mut failures = Vec::new();
     for workspace in workspaces::wanted(web, only).await? {
         let names = workspaces::channel_names(web, access, &workspace).await?;
@@ -135,14 +139,15 @@ pub async fn read(
         list.read(web).await?;
         failures.extend(list.rows.into_values());
     }
-    failures.retain(|failure| query.has(failure));
     failures.sort_by(|one, other| other.last.total_cmp(&one.last));
-    failures.sort_by_key(|failure| !failure.is_open());
     Ok(failures)
 }
 
 impl FailuresQuery {
-    fn has(&self, failure: &Failure) -> bool {
+    pub fn has(&self, failure: &Failure, now: Timestamp) -> bool {
+        // What waits for an operator may be older than what is listed otherwise.
+        let days = self.days.filter(|days| *days < LISTED_DAYS);
+        let since = days.map(|days| views::seconds(now) - (days * 24 * 3600) as f64);
         let channel = self.channel.trim().trim_start_matches('#');
         let is_meant = |own: &FailureChannel| {
             let name = own.name.as_deref().unwrap_or_default();
@@ -150,16 +155,12 @@ impl FailuresQuery {
         };
         (self.kind.is_empty() || failure.kind.name() == self.kind)
             && (self.model.is_empty() || failure.model.as_deref() == Some(&self.model))
+            && since.is_none_or(|since| failure.last >= since)
             && (channel.is_empty() || failure.channels.iter().any(is_meant))
     }
 }
 
 impl Failure {
-    /// Whether it is tried again, or waits for an operator.
-    fn is_open(&self) -> bool {
-        self.next.is_some() || self.dead_letter.is_some()
-    }
-
     /// Adds a repetition.
     fn repeat(&mut self, other: Self) {
         self.decision = if other.last > self.last { other.decision } else { self.decision };

@@ -1,4 +1,4 @@
-//! The figures of a workspace by calendar day: what it heard, how it decided, what that cost, and how soon it
+//! The figures of workspaces by calendar day: what it heard, how it decided, what that cost, and how soon it
 //! answered.
 
 pub mod calendar;
@@ -25,6 +25,7 @@ use crate::figures::tally::{Figures, median};
 pub const SPANS: [i64; 3] = [7, 30, 90];
 
 /// The figures of the last days, including today.
+#[derive(Default)]
 pub struct PeriodFigures {
     /// All days, oldest first.
     pub days: Vec<(Day, Arc<Figures>)>,
@@ -74,6 +75,22 @@ impl PeriodFigures {
         let delays = delays(&total);
         let marks = web.archive.marks_since(workspace, since).await?;
         Ok(Self { days, total, delays, marks, longest })
+    }
+
+    /// Adds up the days and the marks of workspaces in the same period.
+    pub fn sum<'a>(workspaces: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for Self { days, total, marks, .. } in workspaces {
+            for (day, figures) in days {
+                match sum.days.binary_search_by_key(day, |(known, _)| *known) {
+                    Ok(index) => Arc::make_mut(&mut sum.days[index].1).add(figures),
+                    Err(index) => sum.days.insert(index, (*day, figures.clone())),
+                }
+            }
+            sum.total.add(total);
+            sum.marks.extend(marks.iter().cloned());
+        }
+        sum
     }
 }
 

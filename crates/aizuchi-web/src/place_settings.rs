@@ -119,7 +119,7 @@ requests! {
         channel: Option<String>,
         /// The id of a thread's first message; the whole channel if omitted.
         thread: Option<String>,
-        /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
+        /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory`, `model` or `money_per_day`.
         setting: String,
         /// The value, written as in the config; names of tools are separated by commas. Null clears the setting there.
         value: Option<String>,

@@ -6,6 +6,7 @@ use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_config::configured_models::choice::ChoiceError;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
 use aizuchi_model::texts::refusals;
 use aizuchi_past::past_moment::Unjudgeable;
@@ -93,6 +94,10 @@ aizuchi_model::refusals! {
     TimeNeeded [BAD_REQUEST "time_needed"] refusals::time_needed(language);
     // Forms and bodies.
     IncompleteForm [UNPROCESSABLE_ENTITY "incomplete_form"] refusals::incomplete_form(language);
+    NoChannelChosen [UNPROCESSABLE_ENTITY "no_channel_chosen"]
+        refusals::no_channel_chosen(language);
+    ValueNeeded(setting: SettingKind) [UNPROCESSABLE_ENTITY "value_needed"]
+        refusals::value_needed(language, texts::settings::setting(language, *setting));
     MalformedOrder [UNPROCESSABLE_ENTITY "malformed_order"] refusals::malformed_order(language);
     UnreadableForm [UNPROCESSABLE_ENTITY "unreadable_form"] texts::shadow::wrong_form(language);
     TooLarge [PAYLOAD_TOO_LARGE "body_too_large"] refusals::body_too_large(language);
@@ -298,6 +303,8 @@ mod tests {
             Refusal::ShuttingDown,
             Refusal::OnlyAdminConfigures,
             Refusal::UnusableConfig("line 3: it is not a mode".to_owned()),
+            Refusal::NoChannelChosen,
+            Refusal::ValueNeeded(SettingKind::MinConfidence),
             Refusal::StandingBy,
             Refusal::NotConnected(id()),
             Refusal::StepsStalled { seconds: 7 },
@@ -483,8 +490,8 @@ mod tests {
                 invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
-                model_failed model_needed not_confirmed nothing_to_change persona_stays persona_too_long standing_order_length too_many_files \
-                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form unusable_config wrong_body wrong_cap \
+                model_failed model_needed no_channel_chosen not_confirmed nothing_to_change persona_stays persona_too_long standing_order_length too_many_files \
+                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form unusable_config value_needed wrong_body wrong_cap \
                 wrong_days wrong_number wrong_persona_name",
             ),
             (429, "too_many_streams too_many_tokens too_many_uploads"),

@@ -13,10 +13,10 @@ use crate::console::channel_list::seed;
 use crate::console::harness::{OPERATOR, post, set_tokens};
 use crate::program::Home;
 
-/// What was ordered last, and of how many channels.
-const NEWEST: &str = "
-    const cells = document.querySelectorAll('[data-testid=order]:first-child td');
-    return cells.length > 0 ? [cells[1].textContent.trim(), cells[2].firstElementChild.textContent] : null";
+/// What was ordered, of how many channels, and the filter that is kept.
+const DONE: &str = "
+    const done = document.querySelector('[data-testid=done] span')?.textContent.trim();
+    return done ? [done, new URLSearchParams(location.search).get('mode')] : null";
 const OBSERVED: &str = "SELECT count(*) FROM modes WHERE mode = 'observe'";
 
 async fn expect_accessible(tab: &Tab) {
@@ -61,14 +61,28 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
         tab.type_text(" ").await;
     }
     tab.press(Key::Enter).await;
-    tab.expect_result(NEWEST, json!(["mode: only listens", "Channels: 10"])).await;
+    tab.expect_result(DONE, json!(["mode: only listens · Channels: 10", "companion"])).await;
     home.until_kept(OBSERVED, observed as i64 + 10).await;
     expect_accessible(&tab).await;
     tab_to(&tab, "[data-testid=undo]").await;
     tab.press(Key::Enter).await;
-    tab.expect_result(NEWEST, json!(["undone: mode: only listens", "Channels: 10"])).await;
+    tab.expect_result(DONE, json!(["undone: mode: only listens · Channels: 10", "companion"]))
+        .await;
     let after = home.rows("SELECT workspace, channel, mode FROM modes ORDER BY 1, 2").await;
     assert_eq!(after, before);
+
+    // The field of a value comes with the change that needs one, and one click chooses the whole page.
+    tab.open_page(&format!("{}/console/channels", program.address)).await;
+    let field = "return document.querySelector('[data-testid=value]').checkVisibility()";
+    assert_eq!(tab.evaluate(field).await, json!(false));
+    tab_to(&tab, "[data-testid=choose-all]").await;
+    tab.type_text(" ").await;
+    let chosen = "return document.querySelectorAll('[data-testid=choose]:not(:checked)').length";
+    assert_eq!(tab.evaluate(chosen).await, json!(0));
+    tab_to(&tab, "[data-testid=bulk-order]").await;
+    tab.type_text("Confidence to speak from: a").await;
+    tab.expect_result(field, json!(true)).await;
+    expect_accessible(&tab).await;
 
     // A choice outlasts an update of the page.
     tab.open_page(&format!("{}/console/channels", program.address)).await;

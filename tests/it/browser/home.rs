@@ -48,6 +48,14 @@ async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
         json!(true),
     )
     .await;
+    // The page with the former answer does not offer it again.
+    tab.go_back().await;
+    tab.find("mute-everything").await;
+    tab.expect_result(
+        "return location.search.startsWith('?undo=') && document.querySelector('[data-testid=undo-mute]') === null",
+        json!(true),
+    )
+    .await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -71,10 +71,11 @@ async fn send(program: &Program, token: &str, path: &str, fields: &[(&str, &str)
     form.body(fields.collect::<Vec<_>>().join("&")).send().await.unwrap()
 }
 
-/// The newest order in the journal, to which a form led.
-async fn newest(program: &Program, answer: Response) -> String {
+/// The newest order in the journal, after a form that led to this page.
+async fn newest(program: &Program, answer: Response, page: &str) -> String {
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-    assert_eq!(answer.headers()[LOCATION], "/console/orders#journal");
+    let led_to = answer.headers()[LOCATION].to_str().unwrap();
+    assert!(led_to.starts_with(page), "{led_to}");
     let journal = get(program, Some(OPERATOR), "/console/orders").await.text().await.unwrap();
     between(&journal, "data-testid=\"order\"", "</tr>").to_owned()
 }
@@ -217,8 +218,19 @@ async fn several_channels_are_changed_at_once_and_restored() {
 
         // What cannot be changed is told, and the rest is changed.
         fields.push(("channel", "slack:T0SEEDED C0GONE"));
-        let row = newest(&program, send(&program, OPERATOR, filter, &fields).await).await;
+        let answer = send(&program, OPERATOR, filter, &fields).await;
+        let page = answer.headers()[LOCATION].to_str().unwrap().to_owned();
+        let row = newest(&program, answer, &format!("{filter}&done=")).await;
         assert_eq!(modes(&program, &chosen).await, ["off", "off", "off"]);
+        // The same part of the list says what was done, and undoes it there.
+        let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+        let done = between(&shown_after, "data-testid=\"done\"", "</form>");
+        assert!(done.contains("mode: off · Channels: 3"), "{done}");
+        assert!(done.contains("not changed: C0GONE (not there any more)"), "{done}");
+        let back = between(done, "name=\"back\" value=\"", "\"").replace("&#38;", "&");
+        assert_eq!(back, filter);
+        let viewed = get(&program, Some(VIEWER), &page).await.text().await.unwrap();
+        assert!(!viewed.contains("data-testid=\"done\""), "{viewed}");
         assert!(row.contains("mode: off") && row.contains("Channels: 3"), "{row}");
         assert!(row.contains("not changed: C0GONE"), "{row}");
         let undo = between(&row, "value=\"undo ", "\"").to_owned();
@@ -227,10 +239,16 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let id = chosen[0].split_once(' ').unwrap().1;
         let since = json!({ "workspace": "slack:T0SEEDED", "channel": id, "mode": "mention_only" });
         assert_eq!(post(&program, Some(OPERATOR), "/api/mode", since).await, 204);
-        let form = [("order", &*format!("undo {undo}"))];
+        let form = [("order", &*format!("undo {undo}")), ("back", &back)];
         let refused = send(&program, VIEWER, "/console/orders", &form).await;
         assert_eq!(refused.status(), StatusCode::FORBIDDEN);
-        let row = newest(&program, send(&program, OPERATOR, "/console/orders", &form).await).await;
+        let answer = send(&program, OPERATOR, "/console/orders", &form).await;
+        let page = answer.headers()[LOCATION].to_str().unwrap().to_owned();
+        let row = newest(&program, answer, &format!("{filter}&done=")).await;
+        let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+        let done = between(&shown_after, "data-testid=\"done\"", "</form>");
+        assert!(done.contains("undone: mode: off · Channels: 2"), "{done}");
+        assert!(done.contains("(changed since)") && !done.contains("<button"), "{done}");
         assert!(row.contains("undone: mode: off") && row.contains("Channels: 2"), "{row}");
         assert!(row.contains("not changed: ") && !row.contains("value=\"undo"), "{row}");
         let after = modes(&program, &chosen).await;
@@ -242,7 +260,12 @@ async fn several_channels_are_changed_at_once_and_restored() {
             rows(&page).into_iter().map(|row| key(row).to_owned()).collect();
         let fields = [("whom", "matching"), ("order", "mute")];
         let answer = send(&program, OPERATOR, "/console/channels?mode=mention_only", &fields).await;
-        let row = newest(&program, answer).await;
+        let page = answer.headers()[LOCATION].to_str().unwrap().to_owned();
+        let row = newest(&program, answer, "/console/channels?mode=mention_only&done=").await;
+        let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+        let done = between(&shown_after, "data-testid=\"done\"", "</form>");
+        let undo = between(done, "value=\"undo ", "\"");
+        assert!(done.contains("slack:T0SEEDED") && undo.contains(','), "{done}");
         assert!(row.contains("mute") && row.contains("value=\"undo "), "{row}");
         let page = shown(&program, OPERATOR, "?mode=mention_only&only=muted").await;
         let muted: Vec<&str> = rows(&page).into_iter().map(key).collect();
@@ -298,8 +321,27 @@ async fn several_channels_are_changed_at_once_and_restored() {
         for path in ["/api/orders/999999/undo", &undone] {
             assert_eq!(post(&program, Some(OPERATOR), path, json!({})).await, 404, "{path}");
         }
-        let nothing = send(&program, OPERATOR, filter, &[("order", "mode off")]).await;
-        assert_eq!(nothing.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        // What is missing is said.
+        let set = ("order", "set min_confidence");
+        for (fields, why) in [
+            (vec![("order", "mode off")], "no_channel_chosen"),
+            (vec![set, ("channel", &*chosen[0])], "value_needed"),
+            (vec![set, ("channel", &*chosen[0]), ("min_confidence", "")], "value_needed"),
+            (vec![set, ("channel", &*chosen[0]), ("min_confidence", "2")], "value_needed"),
+        ] {
+            let refused = send(&program, OPERATOR, filter, &fields).await;
+            assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+            assert_eq!(refused.headers()["aizuchi-refusal"], why);
+        }
+        let fields = [set, ("channel", &*chosen[0]), ("min_confidence", " 0.95 ")];
+        assert_eq!(send(&program, OPERATOR, filter, &fields).await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(least().await, (json!("0.95"), json!(true)));
+
+        // A mute of the whole workspace stands at each of its channels.
+        let everywhere = json!({ "workspace": "slack:T0SEEDED" });
+        assert_eq!(post(&program, Some(OPERATOR), "/api/mute", everywhere).await, 204);
+        let page = shown(&program, OPERATOR, &filter.replace("/console/channels", "")).await;
+        assert_eq!(rows(&page).len(), page.matches("data-testid=\"workspace-muted\"").count());
         assert_eq!(program.stop(), Some(0));
     }
 }

@@ -124,5 +124,25 @@ async fn channels_are_sorted_and_found() {
     assert!(!page.contains("next-channels"), "{page}");
     let (none, page) = rows("&channel=zebra").await;
     assert!(none.is_empty() && page.contains("data-testid=\"no-channel\""), "{page}");
+
+    // Without a workspace, those of all are in one table, before any chart.
+    let mut database = harness.lock_database().await;
+    let put = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 15)
+        INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_addressed, ended, revision)
+        SELECT 200000 + n, 'local', 'hall', '', ?1, ?1, 0, 'chose_silence', 0 FROM n; COMMIT";
+    let put = put.replace("?1", &now.to_string());
+    sqlx::raw_sql(sqlx::AssertSqlSafe(put)).execute(&mut database).await.unwrap();
+    drop(database);
+    let page = "/console/figures?days=7&sort=decisions&channel=";
+    let page = get(&program, Some(VIEWER), page).await.text().await.unwrap();
+    let sections: Vec<&str> = page.split("data-testid=\"by-channel\"").collect();
+    let named = |row: &str, channel: &str, label: &str| {
+        row.contains(&format!(">{channel}</a> <small>{label}</small>"))
+    };
+    assert_eq!(sections.len(), 1 + 20, "{page}");
+    assert!(!sections[0].contains("data-testid=\"chart\""), "{page}");
+    assert!(sections[15].contains(">C16-</a> <small>"), "{page}");
+    let hall = sections.iter().position(|row| named(row, "hall", "Local room"));
+    assert!(matches!(hall, Some(16 | 17)), "{hall:?}: {page}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -17,12 +17,16 @@ use aizuchi_llm::prompt::tool::ToolCall;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::scripted::ScriptedMind;
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
-use aizuchi_model::chat::ConversationId;
+use aizuchi_model::chat::{ChannelId, ConversationId};
 use aizuchi_model::clock::seeded_random;
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{Decision, DecisionResult, Usage};
+use aizuchi_model::rules::setting_override::{
+    Amount, PlaceSetting, SettingChange, SettingRole, SettingScope,
+};
 use aizuchi_model::rules::{BudgetLimits, ChannelRules, Rulebook};
+use aizuchi_store::order::Order;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
@@ -335,6 +339,52 @@ async fn mentions_at_once_spend_no_more_money_than_the_cap_and_one_call_of_the_f
         let spent = burst.mind.tokens();
         assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} micros, seed {seed}");
         assert_eq!(burst.booked().await.micros_in_day, spent);
+    })
+    .await;
+}
+
+/// An order for one channel, within the limit of the config; other channels keep theirs.
+#[tokio::test]
+async fn mentions_at_once_spend_no_more_money_than_was_ordered_for_their_channel() {
+    on_every_store_with_seeds(async |store, seed| {
+        let price = ModelPrice { input: 1.0, cached_input: 1.0, cache_write: 1.0, output: 1.0 };
+        let budget_limits =
+            BudgetLimits { micros_per_day: Some(2 * CAP), ..BudgetLimits::default() };
+        let default_rules = ChannelRules { budget_limits, ..ChannelRules::default() };
+        let book = Rulebook { default_rules, ..Rulebook::default() };
+        let mind = SlowMind::new();
+        let mut options = HarnessOptions::from_rulebook(book);
+        options.settings.prices = Prices(BTreeMap::from([("scripted".to_owned(), price)]));
+        let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;
+        let limit = async |micros: u64| {
+            burst
+                .harness
+                .order(Order::ChangeSetting {
+                    workspace: workspace(),
+                    scope: SettingScope::Channel(ChannelId::new("garden")),
+                    change: SettingChange::Set(PlaceSetting::MoneyPerDay(Amount(micros))),
+                    role: SettingRole::Admin,
+                    by: "olga".into(),
+                    at: burst.harness.clock.now(),
+                })
+                .await;
+        };
+        let mut number = 0;
+        let mut spends = async || {
+            for _ in 0..burst_size() {
+                burst.says(number, "@Aizuchi and this?").await;
+                number += 1;
+            }
+            burst.run().await;
+            burst.mind.tokens()
+        };
+        limit(CAP).await;
+        let spent = spends().await;
+        assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} micros, seed {seed}");
+        // More than the config allows is not more.
+        limit(100 * CAP).await;
+        let spent = spends().await;
+        assert!((2 * CAP..=2 * CAP + CALL_TOKENS).contains(&spent), "{spent}, seed {seed}");
     })
     .await;
 }

@@ -15,11 +15,12 @@ use aizuchi_model::chat::{
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::setting_override::{
-    Confidence, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
+    Amount, Confidence, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
     SettingScope, Switch,
 };
 use aizuchi_model::rules::{
-    ChannelRules, LanguageRule, MemoryRule, PostTiming, Rulebook, TimingRules, ToolRule,
+    BudgetLimits, ChannelRules, LanguageRule, MemoryRule, PostTiming, Rulebook, TimingRules,
+    ToolRule,
 };
 use aizuchi_store::FORGOTTEN_USER_ID;
 use aizuchi_store::order::Order;
@@ -408,6 +409,10 @@ fn configured() -> impl Strategy<Value = ChannelRules> {
             memory: if remembers { MemoryRule::On } else { MemoryRule::Off },
             timing: TimingRules { post_timing, ..TimingRules::default() },
             announces,
+            budget_limits: BudgetLimits {
+                micros_per_day: (tenths % 2 == 0).then_some(u64::from(tenths) * 400_000),
+                ..BudgetLimits::default()
+            },
             ..ChannelRules::default()
         },
     )
@@ -429,6 +434,7 @@ fn ordered() -> impl Strategy<Value = SettingOverride> {
         switch().prop_map(PlaceSetting::Memory),
         tools.prop_map(PlaceSetting::Tools),
         Just(PlaceSetting::Model("small".into())),
+        (0..5_000_000u64).prop_map(|micros| PlaceSetting::MoneyPerDay(Amount(micros))),
     ];
     let channel = || top_level("garden").channel;
     let scope = prop_oneof![
@@ -459,6 +465,7 @@ fn untouched(rules: &ChannelRules) -> ChannelRules {
         announces: plain.announces,
         language: plain.language,
         models: plain.models,
+        budget_limits: BudgetLimits { micros_per_day: None, ..rules.budget_limits },
         ..rules.clone()
     }
 }
@@ -492,6 +499,8 @@ proptest! {
             for tool in TOOLS {
                 prop_assert!(before.tools.allows(tool) || !after.tools.allows(tool), "{}", tool);
             }
+            let money = |rules: &ChannelRules| rules.budget_limits.micros_per_day.unwrap_or(u64::MAX);
+            prop_assert!(money(after) <= money(before));
             prop_assert!(before.memory == MemoryRule::On || after.memory == MemoryRule::Off);
             if only_narrow {
                 prop_assert!(after.min_confidence >= before.min_confidence);

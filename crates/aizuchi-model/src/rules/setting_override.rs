@@ -38,6 +38,8 @@ pub enum PlaceSetting {
     Memory(Switch),
     /// One of [`crate::rules::Rulebook::model_choices`], used for everything there.
     Model(Arc<str>),
+    /// The most that the models may cost in a channel within 24 hours, within what the config allows.
+    MoneyPerDay(Amount),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,10 @@ pub enum Switch {
     On,
     Off,
 }
+
+/// An amount of money, in millionths of the price table's currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount(pub u64);
 
 /// A share from 0 to 1, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,9 +245,9 @@ impl SettingKind {
     }
 
     /// Whether threads have this setting. The persona joins a channel, and announces it there once; it does not join
-    /// threads.
+    /// threads. What it spends is counted by channel.
     pub fn is_of_threads(self) -> bool {
-        self != SettingKind::Announce
+        !matches!(self, SettingKind::Announce | SettingKind::MoneyPerDay)
     }
 
     /// Returns the values to choose from, or what a value looks like if there are too many of them. Those of a model
@@ -254,6 +260,7 @@ impl SettingKind {
             SettingKind::Announce | SettingKind::Memory => Ok(&["on", "off"]),
             SettingKind::Tools => Err("on, off, …"),
             SettingKind::Model => Ok(&[]),
+            SettingKind::MoneyPerDay => Err("0.50"),
         }
     }
 
@@ -271,6 +278,9 @@ impl SettingKind {
                 PlaceSetting::Memory(Switch::from_bool(rules.memory == MemoryRule::On))
             }
             SettingKind::Model => PlaceSetting::Model(rules.models.response.clone()?),
+            SettingKind::MoneyPerDay => {
+                PlaceSetting::MoneyPerDay(Amount(rules.budget_limits.micros_per_day?))
+            }
         })
     }
 
@@ -308,6 +318,12 @@ impl SettingKind {
                 }
                 PlaceSetting::Model(value.into())
             }
+            SettingKind::MoneyPerDay => {
+                let amount: f64 = value.parse().ok()?;
+                let micros = (amount * 1e6).round();
+                (0.0..=MAX_MICROS).contains(&micros).then_some(())?;
+                PlaceSetting::MoneyPerDay(Amount(micros as u64))
+            }
         })
     }
 }
@@ -332,6 +348,8 @@ fn parse_tools(value: &str) -> Option<ToolRule> {
         .then_some(ToolRule::Only(names))
 }
 
+/// The largest amount in an order: a million.
+const MAX_MICROS: f64 = 1e12;
 /// The maximum number of tools in an order, and the maximum length of a name.
 const MAX_TOOLS: usize = 40;
 const MAX_TOOL_NAME: usize = 100;
@@ -381,7 +399,8 @@ impl PlaceSetting {
             | PlaceSetting::Timing(PostTiming::Immediate)
             | PlaceSetting::Announce(Switch::On)
             | PlaceSetting::Memory(Switch::On)
-            | PlaceSetting::Model(_) => false,
+            | PlaceSetting::Model(_)
+            | PlaceSetting::MoneyPerDay(_) => false,
         }
     }
 
@@ -396,15 +415,20 @@ impl PlaceSetting {
             PlaceSetting::Memory(Switch::On) => rules.memory = configured.memory,
             PlaceSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
             PlaceSetting::Model(name) => rules.models = ModelRules::all(name),
+            PlaceSetting::MoneyPerDay(Amount(micros)) => {
+                let most = configured.budget_limits.micros_per_day.unwrap_or(u64::MAX);
+                rules.budget_limits.micros_per_day = Some(most.min(*micros));
+            }
         }
     }
 
-    /// Applies a user's order in a direct message. An admin's settings of tools, memory and models are kept.
+    /// Applies a user's order in a direct message. An admin's settings of tools, memory, models and money are kept.
     fn apply_in_private(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
-            PlaceSetting::Tools(_) | PlaceSetting::Memory(_) | PlaceSetting::Model(_) => {
-                self.narrow(rules);
-            }
+            PlaceSetting::Tools(_)
+            | PlaceSetting::Memory(_)
+            | PlaceSetting::Model(_)
+            | PlaceSetting::MoneyPerDay(_) => self.narrow(rules),
             PlaceSetting::Language(_)
             | PlaceSetting::MinConfidence(_)
             | PlaceSetting::Timing(_)
@@ -438,6 +462,7 @@ impl fmt::Display for PlaceSetting {
             PlaceSetting::Tools(ToolRule::Only(names)) if names.is_empty() => f.write_str("off"),
             PlaceSetting::Tools(ToolRule::Only(names)) => f.write_str(&names.join(", ")),
             PlaceSetting::Model(name) => f.write_str(name),
+            PlaceSetting::MoneyPerDay(Amount(micros)) => write!(f, "{}", *micros as f64 / 1e6),
         }
     }
 }

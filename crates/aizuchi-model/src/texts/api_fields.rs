@@ -114,6 +114,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "文を差し替える指示の番号。チャンネルとスレッドは変わらない。",
     ),
     (
+        "The number of days within which it failed last: 1 to 30; 30 if omitted.",
+        "最後に失敗してからの日数。1 から 30。省略すると 30。",
+    ),
+    (
         "The number of days, including today: 1 to 90; 30 if omitted.",
         "今日を含む日数。1 から 90 まで。省略すると 30。",
     ),
@@ -260,12 +264,12 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "`after` を指定せず、さらに古い発言がある場合に、次に `before` に指定する値。",
     ),
     (
-        "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
-        "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
+        "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory`, `model` or `money_per_day`.",
+        "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model`、`money_per_day` のどれか。",
     ),
     (
-        "`mode observe`, `mode`, `mute 120`, `mute`, `unmute`, `set min_confidence` or `clear min_confidence`.",
-        "`mode observe`、`mode`、`mute 120`、`mute`、`unmute`、`set min_confidence`、`clear min_confidence` のどれか。",
+        "`mode observe`, `mode`, `mute 120`, `mute`, `unmute`, or `set` or `clear` with `min_confidence` or `money_per_day`.",
+        "`mode observe`、`mode`、`mute 120`、`mute`、`unmute`、または `set` か `clear` に `min_confidence` か `money_per_day` を続けたもの。",
     ),
     (
         "`model`, `post`, `look_up` or `backfill`.",

@@ -19,9 +19,14 @@ texts! {
     change: "Change" / "変更";
     change_what: "choose …" / "選択…";
     mode(mode: &str): "Mode: {mode}" / "モード：{mode}";
-    threshold: "Confidence to speak from: the value" / "話す確信度：右の値";
+    threshold: "Confidence to speak from: a value" / "話す確信度：値を指定";
     configured_threshold: "Confidence to speak from: as configured" / "話す確信度：設定のとおり";
-    value: "Value, 0 to 1" / "値（0～1）";
+    budget: "Budget for a day: an amount" / "1 日の予算：金額を指定";
+    configured_budget: "Budget for a day: as configured" / "1 日の予算：設定のとおり";
+    budget_value(currency: &str): "At most, in {currency}" / "上限（{currency}）";
+    threshold_value: "From, 0 to 1" / "確信度（0～1）";
+    choose_all(count: usize): "All {count} on this page" / "このページの {count} 件すべて";
+    workspace_muted: "muted with its workspace" / "ワークスペースごとミュート中";
     apply: "Apply" / "適用";
     nothing: "No channel matches." / "該当するチャンネルはありません。";
     unread: "not caught up" / "未読あり";

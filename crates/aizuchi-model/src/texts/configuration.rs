@@ -18,12 +18,15 @@ texts! {
         / "再起動後に有効になる変更：{keys}";
     key: "Setting" / "項目";
     value: "Value" / "値";
-    line: "Line" / "行";
+    source: "Comes from" / "出どころ";
+    from_file(line: u64): "file, line {line}" / "ファイル、{line} 行目";
+    from_environment(line: u64):
+        "environment variable, named in line {line}" / "環境変数（{line} 行目で指定）";
     not_shown: "not shown here" / "ここには表示しません";
     only_defaults:
         "Nothing is set in a file: every setting has its default."
         / "ファイルでの設定はありません。すべて既定値です。";
-    others_default:
-        "Every other setting has its default, or comes from the environment or the command line. Commands, addresses, models and secrets are not shown here."
-        / "ほかの項目は既定値か、環境変数・コマンドラインの値です。コマンド、アドレス、モデル、認証情報は表示しません。";
+    not_listed:
+        "Not listed here: settings at their default, and what comes from the command line or from an environment variable that the file does not name. Commands, addresses, models and secrets are listed without their values."
+        / "ここに載っていないもの：既定値のままの項目と、コマンドラインや、ファイルに書かれていない環境変数の値。コマンド、アドレス、モデル、認証情報は、値を表示しません。";
 }

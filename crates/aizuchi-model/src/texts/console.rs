@@ -9,6 +9,9 @@ texts! {
     title: "Console" / "コンソール";
     overview: "Home" / "ホーム";
     queue: "Queue and health" / "待ち行列と状態";
+    memory_and_people: "Memory & people" / "記憶と人";
+    figures_and_report: "Figures & report" / "数値とレポート";
+    administration: "Administration" / "管理";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";
     this_machine: "this machine" / "このマシン";

@@ -4,13 +4,11 @@ texts! {
     title: "Home" / "ホーム";
     works: "Everything works." / "すべて正常に動いています。";
     details: "Details" / "詳しく見る";
-    no_limit: "no limit is set" / "上限は設定されていません";
-    tokens(count: u64): "{count} tokens" / "{count} トークン";
-    /// `used` is what counts against the limit in the workspace that has used most.
-    limit(used: &str, limit: &str):
-        "limit {limit} in 24 hours for each workspace; {used} of it used at most"
-        / "24 時間の上限はワークスペースごとに {limit}、最も使ったところで {used}";
-    waiting: "Waits for somebody" / "対応待ち";
+    last_day: "Last 24 hours:" / "直近 24 時間：";
+    no_limit(spent: &str): "{spent}, no limit set" / "{spent}（上限なし）";
+    tokens(count: &str): "{count} tokens" / "{count} トークン";
+    of_limit(used: &str, limit: &str, share: &str): "{used} of {limit} ({share})" / "{limit} のうち {used}（{share}）";
+    waiting: "Waiting" / "対応待ち";
     nothing_waits: "nothing" / "ありません";
     proposals: "proposals" / "発言の案";
     calls: "calls to allow" / "許可待ちの呼び出し";
@@ -31,5 +29,6 @@ texts! {
     feed_empty:
         "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
         / "この期間の記録はありません。話したり、話すのをやめたりするたびに、理由とともにここに表示されます。";
+    texts_withheld(count: usize, why: &str): "{count} texts below are not shown. {why}" / "以下の {count} 件の発言は表示しません。{why}";
     no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
 }

@@ -12,7 +12,9 @@ texts! {
     everywhere: "everywhere" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
-    unchanged(names: &str): "not changed: {names}" / "変更なし：{names}";
+    unchanged(names: &str, why: &str): "not changed: {names} ({why})" / "変更なし：{names}（{why}）";
+    channel_gone: "not there any more" / "もうありません";
+    changed_since: "changed since" / "その後に変更済み";
     undo: "Undo" / "元に戻す";
     undone(what: &str): "undone: {what}" / "元に戻した：{what}";
     as_configured: "as configured" / "設定のとおり";

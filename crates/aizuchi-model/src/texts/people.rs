@@ -13,9 +13,11 @@ texts! {
     messages: "Messages" / "発言";
     answers: "Answered or joined" / "応答・参加";
     last: "Last" / "最後の発言";
+    seen: "Last seen" / "最後の発言";
     known: "What is remembered" / "覚えていること";
     memories(count: usize): "Memories from what they said: {count}" / "発言に基づく記憶：{count}";
     memos(count: usize): "Memos from what they said: {count}" / "発言に基づくメモ：{count}";
+    nothing_remembered: "Nothing is remembered of them that you may read." / "閲覧できる記憶はありません。";
     to_memory: "Show what is remembered" / "記憶を表示";
     export: "Download what is known of them" / "分かっていることをダウンロード";
     exported: "A text that can be given to them. The download is recorded." / "本人に渡せる文書です。ダウンロードは記録されます。";

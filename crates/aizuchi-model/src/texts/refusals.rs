@@ -143,6 +143,12 @@ texts! {
         / "before には時刻をミリ秒の数値で指定してください";
     unclear_before: "before cannot be understood" / "before の指定を読み取れません";
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
+    no_channel_chosen:
+        "no channel is chosen: tick some in the list, or choose all that match"
+        / "チャンネルが選ばれていません。一覧で選ぶか、「該当するものすべて」を選んでください";
+    value_needed(setting: &str):
+        "a value for {setting} is missing, or is not one that it can have"
+        / "{setting}の値がないか、使えない値です";
     malformed_order:
         "the order must be mute, unmute, stop, mode, opt-out, opt-in, retry, drop or mark, with a channel or a person where one is meant"
         / "操作は mute、unmute、stop、mode、opt-out、opt-in、retry、drop、mark のどれかにし、必要なものにはチャンネルや人を指定してください";
@@ -184,11 +190,11 @@ texts! {
         r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one; "draft": true for a draft"#
         / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}。下書きにするには "draft": true も"#;
     format_of_channels:
-        r#"{"channels": ["…"], "order": "mode observe"}; the orders are mode (as configured without one), mute 120 (minutes), mute, unmute, and with "value": set min_confidence, clear min_confidence"#
-        / r#"{"channels": ["…"], "order": "mode observe"}。order は mode（モードがなければ設定のとおり）、mute 120（分数）、mute、unmute、set min_confidence（"value" も）、clear min_confidence のどれか"#;
+        r#"{"channels": ["…"], "order": "mode observe"}; the orders are mode (as configured without one), mute 120 (minutes), mute, unmute, and set min_confidence or set money_per_day (with "value"), clear min_confidence, clear money_per_day"#
+        / r#"{"channels": ["…"], "order": "mode observe"}。order は mode（モードがなければ設定のとおり）、mute 120（分数）、mute、unmute、set min_confidence と set money_per_day（"value" も）、clear min_confidence、clear money_per_day のどれか"#;
     format_of_setting:
-        r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce (on, off; not of threads, which nothing joins), memory (on, off), tools (on, off, or names) and model (a name in models.named)"#
-        / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce（on、off。スレッドには参加がないので指定できない）、memory（on、off）、tools（on、off、名前）、model（models.named の名前）のどれか"#;
+        r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce (on, off; not of threads, which nothing joins), memory (on, off), tools (on, off, or names), model (a name in models.named) and money_per_day (an amount; not of threads)"#
+        / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce（on、off。スレッドには参加がないので指定できない）、memory（on、off）、tools（on、off、名前）、model（models.named の名前）、money_per_day（金額。スレッドには指定できない）のどれか"#;
     format_of_memory_order:
         r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#
         / r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}。order は edit（"text" も）、pin、unpin、remove、restore、revert（"to" も）、regenerate のどれか"#;

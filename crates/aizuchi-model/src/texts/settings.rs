@@ -112,6 +112,11 @@ fn words(kind: SettingKind) -> (&'static str, &'static str, &'static [&'static s
         SettingKind::Tools => ("the use of tools", "ツール", &["tools", "ツール"]),
         SettingKind::Memory => ("the memory", "記憶", &["memory", "記憶"]),
         SettingKind::Model => ("the model", "モデル", &["model", "モデル"]),
+        SettingKind::MoneyPerDay => (
+            "the budget for a day",
+            "1 日の予算",
+            &["budget", "予算", "money_per_day", "money per day", "1日の予算", "1 日の予算"],
+        ),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
@@ -328,10 +328,22 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
         ids: &BTreeSet<UserId>,
     ) -> Result<Vec<User>, StoreError> {
-        let ids: Vec<[&str; 1]> = ids.iter().map(|id| [id.as_str()]).collect();
-        let users =
-            query(sql::messages::SOME_USERS).bind(workspace.as_str()).bind(json!(ids).to_string());
+        let users = query(sql::messages::SOME_USERS).bind(workspace.as_str()).bind(id_list(ids));
         users.fetch_all(&self.readers).await?.iter().map(rows::user_from_row).collect()
+    }
+
+    async fn last_written(
+        &self,
+        workspace: &WorkspaceId,
+        users: &BTreeSet<UserId>,
+    ) -> Result<Vec<(UserId, Visibility, Timestamp)>, StoreError> {
+        let last = query(sql::messages::LAST_WRITTEN).bind(workspace.as_str()).bind(id_list(users));
+        let row = |row: &Row| {
+            let visibility = rows::parse_name(&rows::column::<String>(row, "visibility")?)?;
+            let last = rows::to_timestamp(rows::column(row, "last_ms")?)?;
+            Ok((UserId::new(rows::column::<String>(row, "author")?), visibility, last))
+        };
+        last.fetch_all(&self.readers).await?.iter().map(row).collect()
     }
 
     async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
@@ -608,6 +620,11 @@ impl Archive for DatabaseStore {
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(spending).collect()
     }
+}
+
+/// A JSON list of one-element lists with an id each.
+fn id_list(ids: &BTreeSet<UserId>) -> String {
+    json!(ids.iter().map(|id| [id.as_str()]).collect::<Vec<_>>()).to_string()
 }
 
 fn channel_activity(row: &Row) -> Result<ChannelActivity, StoreError> {

@@ -10,30 +10,37 @@ use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
+use aizuchi_store::order_journal::OrderKind;
+use aizuchi_store::query::DeadLetterQuery;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
 use axum::response::{Html, Redirect};
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::access::Visitor;
-use crate::console::layout::{
-    Layout, ListSlice, Section, TimeView, channel_address, encode, render,
-};
-use crate::console::orders::{ChannelsBody, JOURNAL, give};
+use crate::console::layout::{Layout, ListSlice, Section, TimeView, address_with, render};
+use crate::console::order_journal::{JournalNames, OrderRow};
+use crate::console::orders::{ChannelsBody, give, given, with_done};
 use crate::console::snapshot;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
-use crate::status::{ChannelStatus, told_cost};
+use crate::status::ChannelStatus;
 use crate::{ApiProblem, Web, views, workspaces};
 
 /// The number of channels per page.
 const PAGE: usize = 50;
 /// The persona is silent in a channel where it has said nothing for this long.
 const SILENCE: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// The maximum number of posts of a workspace that could not be delivered and are counted.
+const MOST_READ: usize = 1000;
+/// The maximum number of orders of which the page tells what they did.
+const MOST_DONE: usize = 20;
 /// A longer mute counts as one without an end.
 const MAX_MUTE: SignedDuration = SignedDuration::from_hours(366 * 24);
 
@@ -44,13 +51,23 @@ struct ChannelsPage<'a> {
     query: ChannelsQuery,
     workspaces: Vec<(String, String)>,
     modes: Vec<ModeView>,
-    channels: Vec<ChannelRow>,
+    channels: Vec<ListedChannel>,
+    /// Whether channels of several workspaces are shown.
+    is_of_several: bool,
+    today: Date,
+    /// A mute that lasts longer counts as one without an end.
+    endless: f64,
+    currency: &'a str,
     /// Set if not all of the channels are shown.
     slice: Option<ListSlice>,
     /// The number of channels that match.
     all: usize,
     /// This page, to which forms are sent.
     address: String,
+    /// What was just ordered for several channels.
+    done: Vec<OrderRow>,
+    /// The order that undoes it, if it can be undone.
+    undo: Option<String>,
 }
 
 /// The query of the address. Empty fields count as absent.
@@ -66,6 +83,8 @@ pub struct ChannelsQuery {
     /// The number of channels before those that are shown.
     #[serde(rename = "channels_after")]
     after: usize,
+    /// The numbers of the orders that were just given, after which the page is shown again.
+    done: String,
 }
 
 named_enum! {
@@ -80,6 +99,7 @@ named_enum! {
         Silent,
         Muted,
         Failing,
+        Undelivered,
         Costly,
     }
 }
@@ -97,34 +117,6 @@ named_enum! {
     }
 }
 
-struct ChannelRow {
-    workspace: String,
-    /// Set if channels of several workspaces are shown.
-    workspace_label: Option<String>,
-    id: String,
-    name: String,
-    address: String,
-    /// Set if the channel is not public.
-    kind: Option<&'static str>,
-    mode: &'static str,
-    is_muted: bool,
-    /// Set if the mute has an end.
-    muted_until: Option<TimeView>,
-    is_unread: bool,
-    heard: Option<TimeView>,
-    spoke: Option<TimeView>,
-    outcomes: Vec<OutcomeView>,
-    cost: String,
-}
-
-struct OutcomeView {
-    name: &'static str,
-    /// The address of the timeline with these outcomes alone.
-    address: String,
-    word: &'static str,
-    count: usize,
-}
-
 /// A mode to choose.
 pub struct ModeView {
     pub name: &'static str,
@@ -135,8 +127,12 @@ pub struct ModeView {
 struct ListedChannel {
     workspace: WorkspaceId,
     status: ChannelStatus,
+    /// Whether all channels of its workspace are muted.
+    is_workspace_muted: bool,
     /// Whether messages of it may be missing.
     is_unread: bool,
+    /// The number of posts that could not be delivered.
+    undelivered: usize,
 }
 
 pub async fn page(
@@ -150,27 +146,30 @@ pub async fn page(
     let all = channels.len();
     let shown: Vec<_> = channels.into_iter().skip(query.after).take(PAGE).collect();
     let known = workspaces::all(&web).await?;
+    let done = query.done(&web, &visitor.access, language).await?;
+    let undoable = done.iter().filter(|row| row.may_undo).map(|row| row.number.to_string());
+    let undoable = undoable.collect::<Vec<_>>().join(",");
     let list = ("channels", &*query.address(query.sort));
-    let renderer = RowRenderer {
-        web: &web,
-        language,
-        now: web.clock.now(),
-        is_of_several: known.len() > 1 && query.workspace.is_empty(),
-    };
     render(&ChannelsPage {
         layout: Layout::new(&web, &visitor, language, Section::Channels),
         workspaces: workspaces::choices(&web, &known, language),
         modes: modes(language),
         slice: ListSlice::new(list, query.after, (shown.len(), all), language),
-        channels: shown.iter().map(|channel| renderer.row(channel)).collect(),
+        channels: shown,
+        is_of_several: known.len() > 1 && query.workspace.is_empty(),
+        today: web.clock.now().to_zoned(web.zone.clone()).date(),
+        endless: views::seconds(web.clock.now() + MAX_MUTE),
+        currency: &web.currency,
         all,
-        address: query.address(query.sort),
+        address: query.part(),
+        done,
+        undo: (!undoable.is_empty()).then(|| format!("undo {undoable}")),
         query,
     })
 }
 
-/// Changes the chosen channels, or all that match. The fields are those of [`ChannelsBody`], with `channel` once for each
-/// chosen one, and `whom`.
+/// Changes the chosen channels, or all that match, and leads back to them. The fields are `order` as in [`ChannelsBody`],
+/// the value of a setting by its name, `channel` once for each chosen one, and `whom`.
 pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -179,12 +178,21 @@ pub async fn order(
 ) -> Result<Redirect, ApiProblem> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let Form(fields) = form.map_err(|_| Refusal::MalformedOrder)?;
-    let all = |name: &'static str| {
-        fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| &**value)
+    let all = |name: &str| {
+        let values = fields.iter().filter(|(field, _)| field == name).map(|(_, value)| &**value);
+        values.collect::<Vec<_>>()
     };
+    let order = all("order").first().copied().unwrap_or_default();
+    let setting = order.strip_prefix("set ").and_then(SettingKind::from_name);
+    let value = setting.and_then(|kind| all(kind.name()).first().copied());
+    if let Some(kind) = setting
+        && value.and_then(|value| kind.parse(value.trim())).is_none()
+    {
+        return Err(Refusal::ValueNeeded(kind).into());
+    }
     let mut chosen: BTreeMap<String, BTreeSet<ChannelId>> = BTreeMap::new();
     let mut choose = |workspace, id| chosen.entry(workspace).or_default().insert(id);
-    if all("whom").any(|whom| whom == "matching") {
+    if all("whom").contains(&"matching") {
         for channel in query.find(&web, &visitor.access).await? {
             choose(channel.workspace.to_string(), channel.status.id);
         }
@@ -195,21 +203,21 @@ pub async fn order(
         }
     }
     if chosen.is_empty() {
-        return Err(Refusal::IncompleteForm.into());
+        return Err(Refusal::NoChannelChosen.into());
     }
     // None is changed if the order cannot be given in one of the workspaces.
     let mut orders = Vec::new();
     for (workspace, channels) in chosen {
         let workspace = Some(workspace);
-        let order = all("order").next().unwrap_or_default().to_owned();
-        let value = all("value").next().map(str::to_owned);
+        let (order, value) = (order.to_owned(), value.map(str::to_owned));
         let body = ChannelsBody { workspace, channels, order, value };
         orders.push(body.order(&web, &visitor.access).await?);
     }
+    let mut done = Vec::new();
     for order in orders {
-        give(&web, &visitor.access, order).await?;
+        done.push(give(&web, &visitor.access, order).await?.number);
     }
-    Ok(Redirect::to(JOURNAL))
+    Ok(Redirect::to(&with_done(&query.part(), &done)))
 }
 
 /// Returns all modes to choose from.
@@ -226,20 +234,6 @@ pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
 }
 
 impl ChannelFilter {
-    const ALL: [Self; 6] =
-        [Self::All, Self::Private, Self::Silent, Self::Muted, Self::Failing, Self::Costly];
-
-    fn word(self, language: Language) -> &'static str {
-        match self {
-            Self::All => texts::channels::all(language),
-            Self::Private => texts::channels::private(language),
-            Self::Silent => texts::channels::silent(language),
-            Self::Muted => texts::channels::muted(language),
-            Self::Failing => texts::channels::failing(language),
-            Self::Costly => texts::channels::costly(language),
-        }
-    }
-
     fn matches(self, channel: &ListedChannel, now: Timestamp) -> bool {
         let status = &channel.status;
         match self {
@@ -249,8 +243,9 @@ impl ChannelFilter {
                 let since = views::seconds(now - SILENCE);
                 status.last_spoke.is_none_or(|spoke| spoke < since)
             }
-            Self::Muted => status.muted_until.is_some(),
+            Self::Muted => status.muted_until.is_some() || channel.is_workspace_muted,
             Self::Failing => channel.is_unread || status.decisions_today.contains_key("failed"),
+            Self::Undelivered => channel.undelivered > 0,
             Self::Costly => status.tokens_today > 0,
         }
     }
@@ -305,9 +300,17 @@ impl ChannelsQuery {
         let mut found = Vec::new();
         for workspace in status.workspaces {
             let unread = unread(web, &workspace.workspace);
+            let of = Some(workspace.workspace.clone());
+            let letters = DeadLetterQuery { workspace: of, before: None, limit: MOST_READ };
+            let letters = web.archive.dead_letters(&letters).await?;
+            let undelivered = |id: &ChannelId| {
+                letters.iter().filter(|letter| letter.conversation.channel == *id).count()
+            };
             found.extend(workspace.channels.into_iter().map(|status| ListedChannel {
                 workspace: workspace.workspace.clone(),
+                is_workspace_muted: workspace.muted_until.is_some(),
                 is_unread: unread.contains(&status.id),
+                undelivered: undelivered(&status.id),
                 status,
             }));
         }
@@ -332,10 +335,30 @@ impl ChannelsQuery {
             ("only", self.only.name()),
             ("sort", sort),
         ];
-        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let pairs: Vec<String> =
-            given.map(|(name, value)| format!("{name}={}", encode(value))).collect();
-        format!("/console/channels?{}", pairs.join("&")).trim_end_matches('?').to_owned()
+        address_with("/console/channels", &fields)
+    }
+
+    /// Returns the address of the part that is shown.
+    fn part(&self) -> String {
+        let after = Some(self.after.to_string()).filter(|_| self.after > 0).unwrap_or_default();
+        address_with(&self.address(self.sort), &[("channels_after", &after)])
+    }
+
+    /// Returns what was just ordered.
+    async fn done(
+        &self,
+        web: &Web,
+        access: &Access,
+        language: Language,
+    ) -> Result<Vec<OrderRow>, ApiProblem> {
+        let mut orders = Vec::new();
+        let numbers = self.done.split(',').filter_map(|number| number.parse().ok());
+        for number in numbers.take(MOST_DONE).filter(|_| access.may_order()) {
+            orders.extend(given(web, number).await?);
+        }
+        orders.retain(|given| given.record.kind == OrderKind::ChangeChannels);
+        let names = JournalNames::read(web, access, (&orders, &[]), &[], language).await?;
+        Ok(orders.iter().map(|given| names.row(given, language)).collect())
     }
 }
 
@@ -345,60 +368,4 @@ fn unread(web: &Web, workspace: &WorkspaceId) -> BTreeSet<ChannelId> {
     let progress = platform.and_then(|platform| platform.backfill_progress());
     progress
         .map_or(BTreeSet::new(), |it| it.behind.into_iter().chain(it.failing.into_keys()).collect())
-}
-
-struct RowRenderer<'a> {
-    web: &'a Web,
-    language: Language,
-    now: Timestamp,
-    /// Whether channels of several workspaces are shown.
-    is_of_several: bool,
-}
-
-impl RowRenderer<'_> {
-    fn row(&self, channel: &ListedChannel) -> ChannelRow {
-        let ListedChannel { workspace, status, is_unread } = channel;
-        let language = self.language;
-        let address = channel_address(workspace, &status.id);
-        let midnight = self.now.to_zoned(self.web.zone.clone()).date();
-        let outcomes = status.decisions_today.iter().map(|(name, count)| OutcomeView {
-            name,
-            address: format!("{address}?outcome={name}&from={midnight}T00:00"),
-            word: texts::console::outcome_word(language, name),
-            count: *count,
-        });
-        let mode = Mode::ALL.into_iter().find(|mode| mode.name() == status.mode);
-        let endless = views::seconds(self.now) + MAX_MUTE.as_secs_f64();
-        ChannelRow {
-            workspace: workspace.to_string(),
-            workspace_label: self
-                .is_of_several
-                .then(|| workspaces::label(self.web, workspace, language)),
-            id: status.id.to_string(),
-            name: status.name.clone(),
-            kind: match status.visibility {
-                "public" => None,
-                "private" => Some(texts::console::private(language)),
-                _ => Some(texts::console::direct(language)),
-            },
-            mode: mode.map_or(status.mode, |mode| texts::ledger::mode(language, mode)),
-            is_muted: status.muted_until.is_some(),
-            muted_until: status
-                .muted_until
-                .filter(|until| *until < endless)
-                .map(TimeView::from_seconds),
-            is_unread: *is_unread,
-            heard: status.last_heard.map(TimeView::from_seconds),
-            spoke: status.last_spoke.map(TimeView::from_seconds),
-            outcomes: outcomes.collect(),
-            cost: match status.tokens_today {
-                0 => "–".to_owned(),
-                _ => {
-                    let (money, unpriced) = (status.money_today, status.unpriced_tokens_today);
-                    told_cost(language, money, &self.web.currency, unpriced)
-                }
-            },
-            address,
-        }
-    }
 }

@@ -162,7 +162,7 @@ pub async fn page(
         && access.may_order()
         && decision.attempts.iter().any(|attempt| &*attempt.verb == "judge");
     render(&DecisionPage {
-        layout: Layout::new(&web, &visitor, language, Section::Channel),
+        layout: Layout::new(&web, &visitor, language, Section::Channels),
         number: id,
         workspace: workspaces::label(&web, &workspace, language),
         channel: match access.may_name(details.visibility) {

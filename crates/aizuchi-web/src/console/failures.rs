@@ -11,10 +11,14 @@ use axum::extract::{Extension, Query, State};
 use axum::response::Html;
 
 use crate::access::Visitor;
+use crate::console::health::failing_models;
+use crate::console::home::WaitingCount;
 use crate::console::layout::{
     Layout, ListSlice, Section, TimeView, address_with, channel_address, decision_address, render,
 };
-use crate::failures::{self, Failure, FailureChannel, FailureKind, FailuresQuery, PAGE};
+use crate::failures::{
+    self, Failure, FailureChannel, FailureKind, FailuresQuery, LISTED_DAYS, PAGE,
+};
 use crate::language::PageLanguage;
 use crate::models::ProblemView;
 use crate::{ApiProblem, Web, dead_letters, models, workspaces};
@@ -28,6 +32,8 @@ struct FailuresPage<'a> {
     /// The models and tools to choose from.
     models: BTreeSet<Arc<str>>,
     query: FailuresQuery,
+    /// How many of each kind go on, with the address that lists them.
+    summary: [WaitingCount; 3],
     /// The address of the first page, to which forms return.
     address: String,
     /// What is wrong with the models in use, as far as the program knows without a call.
@@ -62,15 +68,36 @@ pub async fn page(
     let query = query.map_or(FailuresQuery::default(), |Query(query)| query);
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
-    let all = failures::read(&web, access, &query, language).await?;
-    let count = all.len();
+    let mut all = failures::read(&web, access, &query.workspace, language).await?;
     let models = all.iter().filter_map(|failure| failure.model.clone()).collect();
+    let behind = all.iter().filter(|it| it.kind == FailureKind::Backfill);
+    let summary = [
+        ("model", texts::failures::models(language), failing_models(&web).await?.len()),
+        (
+            "post",
+            texts::home::letters(language),
+            all.iter().filter(|it| it.letter.is_some()).count(),
+        ),
+        ("backfill", texts::home::behind(language), behind.map(|it| it.channels.len()).sum()),
+    ];
+    let summary = summary.map(|(name, word, count)| {
+        let fields = [("kind", name), ("workspace", &*query.workspace)];
+        WaitingCount { name, address: address_with(ADDRESS, &fields), word, count }
+    });
+    all.retain(|failure| query.has(failure, web.clock.now()));
+    let count = all.len();
     let shown: Vec<Failure> = all.into_iter().skip(query.after).take(PAGE).collect();
     let letters: Vec<_> = shown.iter().filter_map(|failure| failure.letter.clone()).collect();
     dead_letters::record(&web, access, &letters).await?;
-    let FailuresQuery { workspace, kind, channel, model, after: _ } = &query;
-    let chosen =
-        [("workspace", &**workspace), ("kind", kind), ("channel", channel), ("model", model)];
+    let FailuresQuery { workspace, kind, channel, model, days, after: _ } = &query;
+    let days = days.map_or(String::new(), |days| days.to_string());
+    let chosen = [
+        ("workspace", &**workspace),
+        ("kind", kind),
+        ("channel", channel),
+        ("model", model),
+        ("days", &days),
+    ];
     let address = address_with(ADDRESS, &chosen);
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let label = |failure: &Failure| workspaces::label(&web, &failure.workspace, language);
@@ -78,6 +105,7 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Failures),
         workspaces: workspaces::choices(&web, &known, language),
         models,
+        summary,
         problems: models::problems(&web.models, language).into_iter().map(problem).collect(),
         rows: shown.iter().map(|failure| row(failure, label(failure), access)).collect(),
         slice: ListSlice::new(("failures", &address), query.after, (shown.len(), count), language),

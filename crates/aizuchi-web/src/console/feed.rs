@@ -12,7 +12,7 @@ use aizuchi_store::stored_message::StoredMessage;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 
-use crate::console::layout::{ListPart, TimeView, channel_address, decision_address, encode};
+use crate::console::layout::{ListPart, TimeView, address_with, channel_address, decision_address};
 use crate::console::quote::{ShownMessage, gist};
 use crate::console::reason::{FilterOption, gates, parse_gate, reason};
 use crate::status::{ChannelStatus, Status, WorkspaceStatus};
@@ -75,6 +75,8 @@ pub struct FeedView {
     pub results: Vec<FeedCount>,
     pub reasons: Vec<FilterOption>,
     pub rows: Vec<FeedRow>,
+    /// Says that texts are not shown, and why.
+    pub withheld: Option<String>,
     pub part: ListPart,
 }
 
@@ -112,9 +114,7 @@ impl FeedQuery {
             ("period", &*self.period),
             ("before", before),
         ];
-        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let pairs = given.map(|(name, value)| format!("{name}={}", encode(value)));
-        format!("/console?{}#feed", pairs.collect::<Vec<_>>().join("&"))
+        address_with("/console", &fields) + "#feed"
     }
 
     fn cursor(&self) -> Option<(Timestamp, DecisionId)> {
@@ -178,14 +178,19 @@ pub async fn read(
         older: found.last().filter(|_| is_full).map(|it| query.address(&cursor(it))),
     };
     let found = with_messages(web, access, status, found).await?;
+    let is_withheld = |message: &&StoredMessage| !access.may_read_message(message);
+    let withheld = found.iter().filter_map(|(_, it)| it.as_ref()).filter(is_withheld).count();
     let row = |(decision, message): &(Decision, Option<StoredMessage>)| {
-        let message = message.as_ref().map(|it| ShownMessage::new(it, access, language, false));
+        let message = message.as_ref().filter(|it| access.may_read_message(it));
+        let message = message.map(|it| ShownMessage::new(it, access, language, false));
         row(decision, message.as_ref(), (access, status), language)
     };
     Ok(FeedView {
         results: RESULTS.iter().map(|it| feed_count(it, status, &query, language)).collect(),
         reasons: gates(language),
         rows: found.iter().map(row).collect(),
+        withheld: (withheld > 0)
+            .then(|| texts::home::texts_withheld(language, withheld, access.withheld(language))),
         part,
         query,
     })

@@ -1,4 +1,4 @@
-//! The page of a workspace's figures. Each figure is a chart and a table.
+//! The page of the figures of all workspaces, or of one: what costs most, and then each figure as a chart and a table.
 
 mod chart;
 
@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
@@ -23,7 +24,7 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::figures::chart::{FigureChart, Series};
-use crate::console::layout::{Layout, ListSlice, Section, channel_address, encode, render};
+use crate::console::layout::{Layout, ListSlice, Section, address_with, channel_address, render};
 use crate::figures::tally::{Figures, OPEN, Sums, by_cost, percent, thousands};
 use crate::figures::welcome::{self, ChannelThreshold, ChannelWelcome, WelcomeCounts};
 use crate::figures::{ChannelDelays, PeriodFigures, SPANS};
@@ -37,8 +38,11 @@ struct FiguresPage<'a> {
     layout: Layout<'a>,
     /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
+    /// Empty for all workspaces.
     workspace: String,
     workspace_label: String,
+    /// What everything cost.
+    cost: String,
     spans: Vec<SpanView>,
     days: i64,
     is_empty: bool,
@@ -71,6 +75,8 @@ struct SpanView {
 /// What the persona did in a channel, and what it cost.
 struct ChannelRow {
     name: String,
+    /// Set if there are channels of several workspaces.
+    workspace: Option<String>,
     /// `None` for the whole workspace.
     address: Option<String>,
     /// One for each of [`COLUMNS`].
@@ -194,35 +200,48 @@ pub async fn page(
     let query = query.map_or(FiguresPageQuery::default(), |Query(query)| query);
     let days = SPANS.into_iter().find(|days| *days == query.days).unwrap_or(SPANS[1]);
     let known = workspaces::all(&web).await?;
-    let workspace = match query.workspace.as_str() {
-        // The local room comes first, but a team's workspace is of more interest.
-        "" => known.get(1).or(known.first()).cloned(),
-        id => Some(workspaces::find(&web, Some(id)).await?),
-    };
-    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
-    let figures = PeriodFigures::read(&web, &workspace, days).await?;
-    let welcome = welcome::by_channel(&web, &workspace, &figures).await?;
-    let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
-    let writer = Writer { language, currency: &web.currency, names: &names };
+    let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
+    let shown = only.as_ref().map_or(&known[..], std::slice::from_ref);
+    let mut places = Vec::new();
+    for workspace in shown {
+        places.push(Place::read(&web, &visitor.access, workspace, days, language).await?);
+    }
+    let figures = PeriodFigures::sum(places.iter().map(|place| &place.figures));
+    let PeriodFigures { total, marks, .. } = &figures;
+    let is_of_several = places.iter().filter(|it| !it.figures.total.is_empty()).count() > 1;
+    let writer = Writer { language, currency: &web.currency, is_of_several };
     let span = |span: i64| SpanView {
         days: span,
         word: texts::console::last_days(language, span),
         is_chosen: span == days,
     };
-    let PeriodFigures { total, delays, marks, .. } = &figures;
     let column = COLUMNS.into_iter().find(|(name, ..)| *name == query.sort).unwrap_or(COLUMNS[0]);
-    let page = format!("/console/figures?workspace={}&days={days}", encode(workspace.as_str()));
+    let days_text = days.to_string();
+    let chosen = [("workspace", &*query.workspace), ("days", &*days_text)];
+    let page = address_with("/console/figures", &chosen);
     let search = query.channel.trim();
-    let found = format!("{page}&channel={}", encode(search));
+    let found = address_with(&page, &[("channel", search)]);
     let address = format!("{found}&sort={}", column.0);
-    let channels = writer.find_channels(total, search, column.2);
+    let channels = writer.find_channels(&places, search, column.2);
     let all = channels.len();
     let channels: Vec<_> = channels.into_iter().skip(query.channels_after).take(CHANNELS).collect();
-    let is_shown = |id: &ChannelId| channels.iter().any(|(shown, _)| shown.as_ref() == Some(id));
+    let is_shown = |place: &Place, id: &ChannelId| {
+        let is_it = |(shown, channel, _): &ListedSums<'_>| {
+            shown.workspace == place.workspace && *channel == Some(id)
+        };
+        channels.iter().any(is_it)
+    };
+    let delays =
+        places.iter().flat_map(|place| place.figures.delays.iter().map(move |it| (place, it)));
+    let welcome = places.iter().flat_map(|place| place.welcome.iter().map(move |it| (place, it)));
     render(&FiguresPage {
         layout: Layout::new(&web, &visitor, language, Section::Figures),
         workspaces: workspaces::choices(&web, &known, language),
-        workspace_label: workspaces::label(&web, &workspace, language),
+        workspace_label: match &only {
+            Some(workspace) => workspaces::label(&web, workspace, language),
+            None => texts::console::show_all(language).to_owned(),
+        },
+        cost: writer.cost(total),
         spans: SPANS.into_iter().map(span).collect(),
         days,
         is_empty: total.is_empty(),
@@ -237,21 +256,59 @@ pub async fn page(
             (channels.len(), all),
             language,
         ),
-        channels: channels
-            .iter()
-            .map(|(id, sums)| writer.channel_row(&workspace, id.as_ref(), sums))
-            .collect(),
-        welcome: writer.welcome(&workspace, welcome.iter().filter(|(id, _)| is_shown(id))),
-        may_reset: visitor.access.may_order() && !welcome.is_empty(),
+        channels: channels.iter().map(|listed| writer.channel_row(listed)).collect(),
+        may_reset: only.is_some() && visitor.access.may_order() && welcome.clone().next().is_some(),
+        welcome: writer.welcome(welcome.filter(|(place, (id, _))| is_shown(place, id))),
         back: page,
         calls: writer.calls(total),
-        delays: writer.delays(delays.iter().filter(|it| is_shown(&it.channel))),
+        delays: writer.delays(delays.filter(|(place, it)| is_shown(place, &it.channel))),
         marked: texts::console::in_all(language, &marks.len().to_string()),
         marks: mark_rows(marks, language),
         search: query.channel,
-        workspace: workspace.to_string(),
+        workspace: query.workspace,
     })
 }
+
+/// A workspace with its figures.
+struct Place {
+    workspace: WorkspaceId,
+    label: String,
+    /// The names of the channels that the visitor may know.
+    names: HashMap<ChannelId, Arc<str>>,
+    figures: PeriodFigures,
+    welcome: BTreeMap<ChannelId, ChannelWelcome>,
+}
+
+impl Place {
+    async fn read(
+        web: &Web,
+        access: &Access,
+        workspace: &WorkspaceId,
+        days: i64,
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        let figures = PeriodFigures::read(web, workspace, days).await?;
+        Ok(Self {
+            workspace: workspace.clone(),
+            label: workspaces::label(web, workspace, language),
+            names: workspaces::channel_names(web, access, workspace).await?,
+            welcome: welcome::by_channel(web, workspace, &figures).await?,
+            figures,
+        })
+    }
+
+    /// The name of a channel, or of the whole workspace.
+    fn name(&self, channel: Option<&ChannelId>, language: Language) -> String {
+        let Some(channel) = channel else {
+            return texts::console::whole_workspace(language).to_owned();
+        };
+        let name = self.names.get(channel);
+        name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
+    }
+}
+
+/// The sums of a channel of a workspace.
+type ListedSums<'a> = (&'a Place, Option<&'a ChannelId>, &'a Sums);
 
 fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
     let row = |mark: Mark| MarkRow {
@@ -266,7 +323,8 @@ fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
 struct Writer<'a> {
     language: Language,
     currency: &'a str,
-    names: &'a HashMap<ChannelId, Arc<str>>,
+    /// Whether there is something to tell of several workspaces.
+    is_of_several: bool,
 }
 
 const OUTCOMES: [Option<DecisionResult>; 9] = [
@@ -335,11 +393,8 @@ impl Writer<'_> {
         let title = texts::console::money(self.language);
         let spent = |figures: &Figures| figures.all.micros as f64 / 1e6;
         let series = vec![Series::new(title, "plain", days, spent)];
-        let per_thousand = self.per_thousand(&total.all, total.all.heard);
-        let sum =
-            texts::console::money_count(self.language, &self.money(&total.all), &per_thousand);
         let tell = |value: f64| format!("{value:.4} {}", self.currency);
-        FigureChart::new("money", title, sum, days, series, &tell)
+        FigureChart::new("money", title, self.cost(total), days, series, &tell)
     }
 
     fn questions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
@@ -376,29 +431,36 @@ impl Writer<'_> {
         texts::console::in_all(self.language, &thousands(count))
     }
 
+    fn cost(&self, total: &Figures) -> String {
+        let per_thousand = self.per_thousand(&total.all, total.all.heard);
+        texts::console::money_count(self.language, &self.money(&total.all), &per_thousand)
+    }
+
     /// Returns the channels whose names contain `search`, sorted by a column.
     fn find_channels<'a>(
         &self,
-        total: &'a Figures,
+        places: &'a [Place],
         search: &str,
         number: fn(&Sums) -> u64,
-    ) -> Vec<(&'a Option<ChannelId>, &'a Sums)> {
+    ) -> Vec<ListedSums<'a>> {
         let wanted = search.trim_start_matches('#').to_lowercase();
-        let mut channels = by_cost(&total.channels);
-        channels.retain(|(id, _)| self.name(id.as_ref()).to_lowercase().contains(&wanted));
-        channels.sort_by_key(|(_, sums)| Reverse(number(sums)));
+        let of_place = |place: &'a Place| {
+            let channels = place.figures.total.channels.iter();
+            channels.map(move |(id, sums)| (place, id.as_ref(), sums))
+        };
+        let mut channels: Vec<_> = places.iter().flat_map(of_place).collect();
+        channels.retain(|(place, id, _)| {
+            place.name(*id, self.language).to_lowercase().contains(&wanted)
+        });
+        channels.sort_by_key(|(.., sums)| Reverse((number(sums), sums.micros, sums.tokens())));
         channels
     }
 
-    fn channel_row(
-        &self,
-        workspace: &WorkspaceId,
-        channel: Option<&ChannelId>,
-        sums: &Sums,
-    ) -> ChannelRow {
+    fn channel_row(&self, (place, channel, sums): &ListedSums<'_>) -> ChannelRow {
         ChannelRow {
-            name: self.name(channel),
-            address: channel.map(|channel| channel_address(workspace, channel)),
+            name: place.name(*channel, self.language),
+            workspace: self.is_of_several.then(|| place.label.clone()),
+            address: channel.map(|channel| channel_address(&place.workspace, channel)),
             values: COLUMNS.map(|(name, _, number)| match (name, number(sums)) {
                 (MONEY, _) => self.money(sums),
                 (QUESTIONS, 0) => "–".to_owned(),
@@ -413,8 +475,7 @@ impl Writer<'_> {
 
     fn welcome<'a>(
         &self,
-        workspace: &WorkspaceId,
-        channels: impl Iterator<Item = (&'a ChannelId, &'a ChannelWelcome)>,
+        channels: impl Iterator<Item = (&'a Place, (&'a ChannelId, &'a ChannelWelcome))>,
     ) -> Vec<WelcomeRow> {
         let counts = |counts: WelcomeCounts| {
             let WelcomeCounts { welcome, unwelcome, unclear } = counts;
@@ -423,26 +484,32 @@ impl Writer<'_> {
                 total => format!("{} ({})", thousands(count), percent(count, total)),
             })
         };
-        let row = |(channel, welcome): (&ChannelId, &ChannelWelcome)| WelcomeRow {
-            name: self.name(Some(channel)),
-            address: channel_address(workspace, channel),
-            posts: counts(welcome.posts),
-            silences: counts(welcome.silences),
-            labels: match welcome.labels_missing() {
-                0 => thousands(welcome.labels as u64),
-                missing => texts::console::labels_missing(self.language, welcome.labels, missing),
-            },
-            threshold: self.threshold(welcome.threshold),
-            details: texts::welcome::details(self.language, &self.name(Some(channel))),
-            post_reasons: self.reasons(&welcome.post_reasons),
-            silence_reasons: self.reasons(&welcome.silence_reasons),
-            declined: Some(welcome.declined).filter(|declined| *declined > 0),
-            answered_after: welcome
-                .answered_after
-                .map(|after| format_duration(after, self.language)),
-            never_answered: welcome.never_answered(),
-            steps: welcome.steps.iter().map(confidence_row).collect(),
-        };
+        let row =
+            |(place, (channel, welcome)): (&Place, (&ChannelId, &ChannelWelcome))| WelcomeRow {
+                name: place.name(Some(channel), self.language),
+                address: channel_address(&place.workspace, channel),
+                posts: counts(welcome.posts),
+                silences: counts(welcome.silences),
+                labels: match welcome.labels_missing() {
+                    0 => thousands(welcome.labels as u64),
+                    missing => {
+                        texts::console::labels_missing(self.language, welcome.labels, missing)
+                    }
+                },
+                threshold: self.threshold(welcome.threshold),
+                details: texts::welcome::details(
+                    self.language,
+                    &place.name(Some(channel), self.language),
+                ),
+                post_reasons: self.reasons(&welcome.post_reasons),
+                silence_reasons: self.reasons(&welcome.silence_reasons),
+                declined: Some(welcome.declined).filter(|declined| *declined > 0),
+                answered_after: welcome
+                    .answered_after
+                    .map(|after| format_duration(after, self.language)),
+                never_answered: welcome.never_answered(),
+                steps: welcome.steps.iter().map(confidence_row).collect(),
+            };
         channels.map(row).collect()
     }
 
@@ -479,16 +546,16 @@ impl Writer<'_> {
         });
         let tables = [
             CallTable {
-                id: "by-model",
-                title: texts::console::by_model(language),
-                column: texts::console::model(language),
-                rows: models.collect(),
-            },
-            CallTable {
                 id: "by-kind",
                 title: texts::console::by_kind(language),
                 column: texts::console::kind(language),
                 rows: kinds.collect(),
+            },
+            CallTable {
+                id: "by-model",
+                title: texts::console::by_model(language),
+                column: texts::console::model(language),
+                rows: models.collect(),
             },
         ];
         let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
@@ -513,8 +580,11 @@ impl Writer<'_> {
         }
     }
 
-    fn delays<'a>(&self, delays: impl Iterator<Item = &'a ChannelDelays> + Clone) -> Vec<DelayRow> {
-        let longest = delays.clone().flat_map(|it| [it.asked, it.unasked]).flatten().max();
+    fn delays<'a>(
+        &self,
+        delays: impl Iterator<Item = (&'a Place, &'a ChannelDelays)> + Clone,
+    ) -> Vec<DelayRow> {
+        let longest = delays.clone().flat_map(|(_, it)| [it.asked, it.unasked]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
         let bar = |(word, class, median): (&'static str, &'static str, Option<SignedDuration>)| {
             let share = median.map_or(0.0, |median| median.as_secs_f64() / longest);
@@ -526,23 +596,14 @@ impl Writer<'_> {
                 text: told.unwrap_or_else(|| "–".to_owned()),
             }
         };
-        let row = |delays: &ChannelDelays| DelayRow {
-            name: self.name(Some(&delays.channel)),
+        let row = |(place, delays): (&Place, &ChannelDelays)| DelayRow {
+            name: place.name(Some(&delays.channel), self.language),
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
                 bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
             ],
         };
         delays.map(row).collect()
-    }
-
-    /// The name of a channel, or of the whole workspace.
-    fn name(&self, channel: Option<&ChannelId>) -> String {
-        let Some(channel) = channel else {
-            return texts::console::whole_workspace(self.language).to_owned();
-        };
-        let name = self.names.get(channel);
-        name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }
 
     fn money(&self, sums: &Sums) -> String {

@@ -1,11 +1,15 @@
 //! The head of the home page: whether everything works, what it costs, what waits for somebody, and the mute of
 //! everything.
 
+use std::cmp::Reverse;
+
+use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::decision::consent::ConsentState;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
 use crate::console::health;
+use crate::figures::tally::{percent, thousands};
 use crate::status::{Status, told_cost};
 use crate::{ApiProblem, Web, workspaces};
 
@@ -14,9 +18,8 @@ pub struct HomeView {
     pub troubles: Vec<String>,
     /// Whether nothing is in trouble, and nothing that failed waits.
     pub works: bool,
+    /// What was spent, and of which limit.
     pub cost: String,
-    /// The limit, and what counts against it in the workspace that has spent most.
-    pub limit: Option<String>,
     pub waiting: Vec<WaitingCount>,
     /// Whether every workspace is muted.
     pub is_muted: bool,
@@ -25,11 +28,13 @@ pub struct HomeView {
 /// How many things wait for somebody, with the page that lists them.
 pub struct WaitingCount {
     pub name: &'static str,
-    pub address: &'static str,
+    pub address: String,
     pub word: &'static str,
     pub count: usize,
 }
 
+/// The number of workspaces whose share of the limit is told, the largest first.
+const MOST_USAGES: usize = 3;
 /// The page of the channels whose history is not read yet.
 const BACKFILL: &str = "/console/failures?kind=backfill";
 
@@ -38,8 +43,6 @@ impl HomeView {
         let shown = &status.workspaces;
         let models = health::failing_models(web).await?;
         let failing = models.iter().map(|model| texts::console::model_fails(language, model));
-        let money = shown.iter().map(|it| it.money_today).sum();
-        let unpriced = shown.iter().map(|it| it.unpriced_tokens_today).sum();
         let troubles: Vec<String> =
             outages(web, status, language).into_iter().chain(failing).collect();
         let connections = shown.iter().filter_map(|it| it.connection.as_ref());
@@ -48,8 +51,7 @@ impl HomeView {
                 && status.dead_letters == 0
                 && connections.map(|it| it.failing).sum::<usize>() == 0,
             troubles,
-            cost: told_cost(language, money, &web.currency, unpriced),
-            limit: limit(web, status, language),
+            cost: cost(web, status, language),
             waiting: waiting(web, status, language).await?,
             is_muted: shown.iter().all(|it| it.muted_until.is_some()),
         })
@@ -79,19 +81,37 @@ fn outages(web: &Web, status: &Status, language: Language) -> Vec<String> {
     unknown.chain(known).collect()
 }
 
-/// The limits are the same for each workspace.
-fn limit(web: &Web, status: &Status, language: Language) -> Option<String> {
-    let rulebook = web.room.rulebook();
+/// Tells what was spent within 24 hours, and how much that is of the limit, which is the same for each workspace.
+fn cost(web: &Web, status: &Status, language: Language) -> String {
+    let (rulebook, shown) = (web.room.rulebook(), &status.workspaces);
+    let micros = shown.iter().map(|it| it.usage.micros_in_day).sum::<u64>();
+    let unpriced = shown.iter().map(|it| it.unpriced_tokens_today).sum();
+    let spent = told_cost(language, micros as f64 / 1e6, &web.currency, unpriced);
     let limits = &rulebook.workspace_limits;
-    let usages = status.workspaces.iter().map(|it| &it.usage);
-    let most_micros = usages.clone().map(|usage| usage.micros_in_day).max()?;
-    let most_tokens = usages.map(|usage| usage.tokens_in_day).max()?;
-    let money = |micros: u64| format!("{:.2} {}", micros as f64 / 1e6, web.currency);
-    let tokens = |tokens: u64| texts::home::tokens(language, tokens);
-    let by_money = limits.micros_per_day.map(|limit| (money(most_micros), money(limit)));
-    let by_tokens = limits.tokens_per_day.map(|limit| (tokens(most_tokens), tokens(limit)));
-    let (used, limit) = by_money.or(by_tokens)?;
-    Some(texts::home::limit(language, &used, &limit))
+    let (used, limit): (fn(&BudgetUsage) -> u64, u64) =
+        match (limits.micros_per_day, limits.tokens_per_day) {
+            (Some(limit), _) => (|usage| usage.micros_in_day, limit),
+            (None, Some(limit)) => (|usage| usage.tokens_in_day, limit),
+            (None, None) => return texts::home::no_limit(language, &spent),
+        };
+    let is_money = limits.micros_per_day.is_some();
+    let tell = |amount: u64| match is_money {
+        true => format!("{:.2} {}", amount as f64 / 1e6, web.currency),
+        false => texts::home::tokens(language, &thousands(amount)),
+    };
+    let mut usages: Vec<_> = shown.iter().map(|it| (used(&it.usage), &it.workspace)).collect();
+    usages.sort_by_key(|(used, _)| Reverse(*used));
+    let spending = usages.iter().filter(|(used, _)| *used > 0).count();
+    let is_told = !is_money || unpriced > 0 || spending > 1;
+    let of_limit = usages.iter().take(spending.clamp(1, MOST_USAGES)).map(|(used, workspace)| {
+        let share = percent(*used, limit);
+        let told = texts::home::of_limit(language, &tell(*used), &tell(limit), &share);
+        match spending > 1 {
+            true => format!("{}: {told}", workspaces::label(web, workspace, language)),
+            false => told,
+        }
+    });
+    Some(spent).filter(|_| is_told).into_iter().chain(of_limit).collect::<Vec<_>>().join(" · ")
 }
 
 async fn waiting(
@@ -115,7 +135,9 @@ async fn waiting(
         ("unread", BACKFILL, texts::home::unread(language), unread),
     ];
     let counts = counts.into_iter().filter(|(.., count)| *count > 0);
-    let counts =
-        counts.map(|(name, address, word, count)| WaitingCount { name, address, word, count });
+    let counts = counts.map(|(name, address, word, count)| {
+        let address = address.to_owned();
+        WaitingCount { name, address, word, count }
+    });
     Ok(counts.collect())
 }

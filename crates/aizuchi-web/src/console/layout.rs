@@ -3,6 +3,7 @@
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
+use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use askama::Template;
@@ -35,22 +36,23 @@ pub struct Layout<'a> {
     pub revision: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    Overview,
-    Channels,
-    Channel,
-    Queue,
-    Orders,
-    Failures,
-    Figures,
-    Memory,
-    People,
-    Configuration,
-    Trial,
-    Persona,
-    Report,
-    Api,
+named_enum! {
+    pub enum Section {
+        Overview,
+        /// Also a channel, and a decision.
+        Channels,
+        Queue,
+        Failures,
+        Memory,
+        People,
+        Figures,
+        Report,
+        Orders,
+        Persona,
+        Configuration,
+        Api,
+        Trial,
+    }
 }
 
 impl<'a> Layout<'a> {
@@ -77,24 +79,14 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The value of `aria-current` for a link: `page` if it leads to this page, else `false`.
-    pub fn current(&self, section: &str) -> &'static str {
-        let is_here = matches!(
-            (self.section, section),
-            (Section::Overview, "overview")
-                | (Section::Channels, "channels")
-                | (Section::Queue, "queue")
-                | (Section::Orders, "orders")
-                | (Section::Failures, "failures")
-                | (Section::Figures, "figures")
-                | (Section::Memory, "memory")
-                | (Section::People, "people")
-                | (Section::Configuration, "configuration")
-                | (Section::Persona, "persona")
-                | (Section::Report, "report")
-                | (Section::Api, "api")
-        );
-        if is_here { "page" } else { "false" }
+    /// The value of `aria-current` for a link: `page` if it leads to the section of this page, `true` if it leads to
+    /// several sections of which it is one, else `false`.
+    pub fn current(&self, sections: &str) -> &'static str {
+        match sections.split(' ').any(|section| section == self.section.name()) {
+            false => "false",
+            true if sections.contains(' ') => "true",
+            true => "page",
+        }
     }
 
     /// Whether the page is not updated when something changes.
@@ -103,7 +95,6 @@ impl<'a> Layout<'a> {
             Section::Trial | Section::Persona | Section::Report | Section::Api => true,
             Section::Overview
             | Section::Channels
-            | Section::Channel
             | Section::Queue
             | Section::Orders
             | Section::Failures

@@ -2,14 +2,15 @@
 //! foot lists every change.
 
 pub mod versions;
-mod views;
+pub mod views;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, User, WorkspaceId};
 use aizuchi_model::memory::{MemoryScope, MessageRef};
+use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_store::order::Order;
 use askama::Template;
@@ -32,7 +33,6 @@ use crate::memories::api::{MemoBody, MemoRevertBody};
 use crate::memories::{self, CurrentMemories, MemoryOrderBody};
 use crate::own_page::{self, OwnPage};
 use crate::refusal::Refusal;
-use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 
 #[derive(Template)]
@@ -140,13 +140,7 @@ pub async fn page(
         user: user.as_ref(),
     };
     let journal_rows = journal.rows(&builder, &all, &memos);
-    let mut views: Vec<MemoryView> = Vec::new();
-    for memory in &found {
-        let Some(view) = builder.memory(memory) else { continue };
-        let shown = Shown::Memories(std::slice::from_ref(memory));
-        workspaces::record_look(&web, access, &workspace, shown).await?;
-        views.push(view);
-    }
+    let views = builder.memories(&web, &found).await?;
     memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
     let address = address(&workspace, channel, &query.user);
     let all_memos = memos.len();
@@ -186,6 +180,34 @@ pub async fn page(
         workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
     })
+}
+
+/// Returns what is remembered of a user: the entries of memories and the memos that come from their messages or have
+/// their name, as far as the visitor may read them.
+pub async fn of_user(
+    web: &Web,
+    access: &Access,
+    user: &User,
+    language: Language,
+) -> Result<(Vec<MemoryView>, Vec<MemoView>), ApiProblem> {
+    let workspace = &user.workspace;
+    let wanted = RememberedUser::find(web, workspace, user.id.as_str()).await?;
+    let found = memories::read_all(web, workspace).await?.memories;
+    let entries = found.iter().flat_map(|memory| &memory.entries);
+    let readable = entries.filter(|entry| memories::may_read(access, workspace, entry));
+    let behind = readable.flat_map(|entry| entry.messages.iter().cloned()).collect();
+    let builder = ViewBuilder {
+        access,
+        language,
+        names: web.archive.users(workspace).await?,
+        places: &Places::read(web, access, workspace).await?,
+        sources: memories::sources(web, workspace, behind).await?,
+        user: Some(&wanted),
+    };
+    let memos = memories::read_memos(web, access, workspace, None).await?.into_iter();
+    let memos = memos.filter(|(_, memo)| wanted.is_in_memo(memo));
+    let memos = memos.map(|(id, memo)| builder.memo(id, &memo)).collect();
+    Ok((builder.memories(web, &found).await?, memos))
 }
 
 fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, user: &str) -> String {

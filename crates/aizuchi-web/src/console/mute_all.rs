@@ -27,6 +27,17 @@ pub async fn mute(web: &Web, access: &Access) -> Result<String, ApiProblem> {
     serde_json::to_string(&replaced).map_err(|_| Refusal::PageFailed.into())
 }
 
+/// Whether a mute of everything is in force that replaced this.
+pub async fn may_undo(web: &Web, replaced: &str) -> Result<bool, ApiProblem> {
+    let replaced: Replaced = serde_json::from_str(replaced).unwrap_or_default();
+    for (workspace, _) in replaced {
+        if mute_of(web, &workspace).await?.is_some_and(is_endless) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Unmutes every workspace. With what a mute of everything replaced, only the workspaces that it muted, and they get
 /// the mute back that they had; those whose mute has been changed since are left alone.
 pub async fn unmute(web: &Web, access: &Access, replaced: Option<&str>) -> Result<(), ApiProblem> {

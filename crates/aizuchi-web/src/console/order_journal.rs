@@ -53,22 +53,22 @@ struct OrdersPage<'a> {
     back: String,
 }
 
-struct OrderRow {
+pub struct OrderRow {
     key: String,
-    number: i64,
+    pub number: i64,
     at: TimeView,
-    workspace: String,
+    pub workspace: String,
     by: String,
-    what: String,
+    pub what: String,
     /// Set for a mute with an end.
     until: Option<TimeView>,
-    place: String,
+    pub place: String,
     /// The page of the channel or the decision.
     address: Option<String>,
     /// Whether it can be undone.
-    may_undo: bool,
+    pub may_undo: bool,
     /// The channels that an order for several did not change.
-    unchanged: Option<String>,
+    pub unchanged: Option<String>,
 }
 
 struct OptOutRow {
@@ -177,7 +177,7 @@ pub async fn page(
 
 /// The labels of workspaces, and the names of channels and users that the visitor may learn.
 #[derive(Default)]
-struct JournalNames {
+pub struct JournalNames {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), Arc<str>>,
     users: HashMap<(WorkspaceId, UserId), Arc<str>>,
@@ -185,7 +185,7 @@ struct JournalNames {
 
 impl JournalNames {
     /// Reads the names that the orders and the users need.
-    async fn read(
+    pub async fn read(
         web: &Web,
         access: &Access,
         (orders, reads): (&[GivenOrder], &[PrivateReads]),
@@ -262,7 +262,7 @@ impl JournalNames {
         }
     }
 
-    fn row(&self, given: &GivenOrder, language: Language) -> OrderRow {
+    pub fn row(&self, given: &GivenOrder, language: Language) -> OrderRow {
         let channels = given.channels().ok().flatten();
         let one = channels.as_ref().map(|channels| given.as_one(channels));
         let (workspace, record) = (&given.workspace, &one.as_ref().unwrap_or(given).record);
@@ -288,7 +288,11 @@ impl JournalNames {
             until: record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new),
             unchanged: channels.as_ref().filter(|it| !it.unchanged.is_empty()).map(|channels| {
                 let names: Vec<String> = channels.unchanged.iter().map(name).collect();
-                texts::orders::unchanged(language, &names.join(", "))
+                let why = match channels.undoes {
+                    Some(_) => texts::orders::changed_since(language),
+                    None => texts::orders::channel_gone(language),
+                };
+                texts::orders::unchanged(language, &names.join(", "), why)
             }),
             may_undo: channels.as_ref().is_some_and(ChannelsRecord::may_undo),
             place: match (channels, record.kind, channel.or(user)) {

@@ -9,8 +9,9 @@ use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::refusals;
+use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
-use aizuchi_store::order_journal::{ChannelsRecord, OrderJournalQuery, OrderKind};
+use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderJournalQuery, OrderKind};
 use axum::extract::rejection::{FormRejection, JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
 use axum::response::Redirect;
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::api::json;
-use crate::console::layout::encode;
+use crate::console::layout::{address_with, encode};
 use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::marks::MarkBody;
@@ -33,14 +34,20 @@ use crate::standing_orders::{self, DraftKeep, StandingOrderBody, StandingOrderDr
 use crate::{ApiProblem, JsonResult, Web, workspaces};
 
 /// The page that shows what an order for several channels did, and undoes it.
-pub const JOURNAL: &str = "/console/orders#journal";
+const JOURNAL: &str = "/console/orders#journal";
+
+/// The address of a page that also says what the orders with these numbers did.
+pub fn with_done(page: &str, numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    address_with(page, &[("done", &numbers.join(","))])
+}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7
     /// right`, `mark 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set
-    /// language`, `clear language` or `undo 7`; without a place, `mute-everything` and `unmute-everything`.
+    /// language`, `clear language` or `undo 7,8`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
     /// Empty for the whole workspace.
@@ -65,9 +72,16 @@ pub async fn order(
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
-    if let Some(number) = form.order.strip_prefix("undo ") {
-        undo_order(&web, &visitor.access, number.parse().unwrap_or(NO_NUMBER)).await?;
-        return Ok(Redirect::to(JOURNAL));
+    if let Some(numbers) = form.order.strip_prefix("undo ") {
+        let mut undone = Vec::new();
+        for number in numbers.split(',') {
+            let number = number.parse().unwrap_or(NO_NUMBER);
+            undone.push(undo_order(&web, &visitor.access, number).await?.number);
+        }
+        return Ok(match form.back {
+            Some(back) => Redirect::to(&with_done(back.as_str(), &undone)),
+            None => Redirect::to(JOURNAL),
+        });
     }
     let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
     match &*form.order {
@@ -89,7 +103,7 @@ pub struct ChannelsBody {
     pub workspace: Option<String>,
     /// The ids of the channels.
     pub channels: BTreeSet<ChannelId>,
-    /// `mode observe`, `mode`, `mute 120`, `mute`, `unmute`, `set min_confidence` or `clear min_confidence`.
+    /// `mode observe`, `mode`, `mute 120`, `mute`, `unmute`, or `set` or `clear` with `min_confidence` or `money_per_day`.
     pub order: String,
     /// The value of a setting.
     pub value: Option<String>,
@@ -99,7 +113,7 @@ pub struct ChannelsBody {
 #[derive(Serialize, JsonSchema)]
 pub struct ChangedAnswer {
     /// The number of the order in the journal, by which it is undone.
-    number: i64,
+    pub number: i64,
     /// The channels that were changed. Those that had the value already are in neither list.
     changed: Vec<ChannelId>,
     /// The channels that could not be changed or, if an order is undone, that were changed since.
@@ -128,14 +142,18 @@ pub async fn undo(
 
 async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAnswer, ApiProblem> {
     access.require_orders()?;
-    let before = Some(number.saturating_add(1));
-    let query = OrderJournalQuery { workspace: None, kind: None, before, limit: 1 };
-    let given = web.archive.order_journal(&query).await?.pop().filter(|it| it.number == number);
-    let given = given.ok_or(Refusal::NoOrderToUndo)?;
+    let given = given(web, number).await?.ok_or(Refusal::NoOrderToUndo)?;
     let record = given.channels()?.filter(ChannelsRecord::may_undo);
     let record = record.ok_or(Refusal::NoOrderToUndo)?;
     let record = ChannelsRecord { undoes: Some(number), unchanged: Vec::new(), ..record };
     give(web, access, (given.workspace, Vec::new(), record)).await
+}
+
+/// Returns the order with this number.
+pub async fn given(web: &Web, number: i64) -> Result<Option<GivenOrder>, StoreError> {
+    let before = Some(number.saturating_add(1));
+    let query = OrderJournalQuery { workspace: None, kind: None, before, limit: 1 };
+    Ok(web.archive.order_journal(&query).await?.pop().filter(|it| it.number == number))
 }
 
 /// The workspace, the order for each channel, and those that cannot be ordered.

@@ -14,7 +14,7 @@ use crate::access::Visitor;
 use crate::console::feed::{FeedQuery, FeedView};
 use crate::console::home::HomeView;
 use crate::console::layout::{Layout, Section, encode, render};
-use crate::console::{feed, snapshot};
+use crate::console::{feed, mute_all, snapshot};
 use crate::language::PageLanguage;
 use crate::status::{ConnectionStatus, WorkspaceStatus, told_cost};
 use crate::workspaces::FilterParameter;
@@ -63,7 +63,12 @@ pub async fn page(
         None => Some(HomeView::read(&web, &status, language).await?),
         Some(_) => None,
     };
-    let undo = query.undo.take().filter(|_| home.as_ref().is_some_and(|home| home.is_muted));
+    let undo = match query.undo.take() {
+        Some(replaced) if home.is_some() && mute_all::may_undo(&web, &replaced).await? => {
+            Some(replaced)
+        }
+        Some(_) | None => None,
+    };
     let feed = feed::read(&web, access, &status, query, language).await?;
     let formatter = StatusFormatter { language, currency: &web.currency };
     render(&OverviewPage {

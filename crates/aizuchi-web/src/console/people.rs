@@ -1,22 +1,25 @@
 //! The pages that find a person, show what is known of them, and have them forgotten.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{AuthorKind, User, WorkspaceId};
+use aizuchi_model::chat::{AuthorKind, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_store::people::ForgetReport;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{Html, Redirect};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::layout::{
-    Layout, ListSlice, Section, TimeView, channel_address, encode, memory_address, render,
+    Layout, ListSlice, Section, TimeView, address_with, encode, memory_address, render,
 };
+use crate::console::memory;
+use crate::console::memory::views::{MemoView, MemoryView};
 use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
 use crate::people::{ForgettingView, KnownPerson, read_forgettings};
@@ -27,15 +30,16 @@ use crate::{ApiProblem, Web, workspaces};
 #[template(path = "console/people.html")]
 struct PeoplePage<'a> {
     layout: Layout<'a>,
+    /// Empty for all workspaces.
     workspace: String,
-    workspace_label: String,
     workspaces: Vec<(String, String)>,
     search: String,
     people: Vec<PersonRow>,
     slice: Option<ListSlice>,
+    /// Set if people of some workspaces are hidden.
     withheld: Option<&'static str>,
-    /// `None` for visitors who may not have anybody forgotten.
-    forgettings: Option<Vec<ForgettingRow>>,
+    /// Each with the label of its workspace. `None` for visitors who may not have anybody forgotten.
+    forgettings: Option<Vec<(String, ForgettingView)>>,
 }
 
 struct PersonRow {
@@ -44,41 +48,28 @@ struct PersonRow {
     address: String,
     /// What sets them apart from others.
     notes: Vec<&'static str>,
-}
-
-struct ForgettingRow {
-    number: i64,
-    at: TimeView,
-    workspace: String,
-    state: String,
-    gone: String,
+    workspace_label: String,
+    /// When they last wrote where the visitor may read it.
+    seen: Option<TimeView>,
 }
 
 #[derive(Template)]
 #[template(path = "console/person.html")]
 struct PersonPage<'a> {
     layout: Layout<'a>,
-    workspace: String,
-    workspace_label: String,
+    workspace: WorkspaceId,
     list: String,
     row: PersonRow,
-    written: Vec<WrittenRow>,
-    memories: String,
-    memos: String,
+    person: KnownPerson,
+    /// What is remembered of them.
+    memories: Vec<MemoryView>,
+    memos: Vec<MemoView>,
     memory_address: String,
     /// `None` for visitors who may not read all of it.
     export: Option<String>,
     may_forget: bool,
     /// The progress, if the person is being forgotten.
     forgetting: Option<String>,
-}
-
-struct WrittenRow {
-    address: String,
-    name: String,
-    messages: u64,
-    answers: u64,
-    last: TimeView,
 }
 
 #[derive(Default, Deserialize)]
@@ -89,6 +80,9 @@ pub struct PeopleQuery {
     people_after: usize,
 }
 
+const LIST: &str = "/console/people";
+/// The maximum number of memos, and of entries of a memory, on a person's page.
+const REMEMBERED: usize = 10;
 /// The number of people per page.
 const PEOPLE: usize = 50;
 
@@ -101,53 +95,60 @@ pub async fn page(
     let query = query.map_or(PeopleQuery::default(), |Query(query)| query);
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
-    let workspace = match query.workspace.as_str() {
-        // The local room comes first, but a team's workspace is of more interest, if the visitor may read it.
-        "" => {
-            let teams_first = || known.iter().skip(1).chain(known.first());
-            let readable = teams_first().find(|it| may_name_users(access, it));
-            readable.or(teams_first().next()).cloned().ok_or(Refusal::NothingHere)?
-        }
-        id => workspaces::find(&web, Some(id)).await?,
-    };
-    let is_readable = may_name_users(access, &workspace);
+    let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
+    let shown = only.as_ref().map_or(&known[..], std::slice::from_ref);
+    let readable: Vec<_> = shown.iter().filter(|it| may_name_users(access, it)).collect();
+    let is_part = readable.len() < shown.len();
     let wanted = query.person.trim().trim_start_matches('@').to_lowercase();
-    let mut people = match is_readable {
-        true => web.archive.users(&workspace).await?,
-        false => Vec::new(),
-    };
+    let (mut people, mut opted_out) = (Vec::new(), HashMap::new());
+    for workspace in &readable {
+        people.extend(web.archive.users(workspace).await?);
+        opted_out.insert(*workspace, web.store.orders(workspace).await?.opted_out);
+    }
     people.retain(|user| {
         user.name.to_lowercase().contains(&wanted) || user.id.as_str().to_lowercase() == wanted
     });
     people.sort_by_cached_key(|user| (user.kind != AuthorKind::Human, user.name.to_lowercase()));
-    let opted_out = web.store.orders(&workspace).await?.opted_out;
     let all = people.len();
-    let people = people.iter().skip(query.people_after).take(PEOPLE);
-    let row = |user: &User| PersonRow::new(user, opted_out.contains(&user.id), language);
-    let people: Vec<PersonRow> = people.map(row).collect();
-    let search = encode(query.person.trim());
-    let address = format!("{}&person={search}", list_address(&workspace));
+    let people: Vec<User> = people.into_iter().skip(query.people_after).take(PEOPLE).collect();
+    let mut seen: HashMap<(&WorkspaceId, UserId), Timestamp> = HashMap::new();
+    for workspace in &readable {
+        let here = people.iter().filter(|user| user.workspace == **workspace);
+        let ids = here.map(|user| user.id.clone()).collect();
+        for (id, visibility, at) in web.archive.last_written(workspace, &ids).await? {
+            if access.may_read(workspace, visibility) {
+                let last = seen.entry((*workspace, id)).or_insert(at);
+                *last = at.max(*last);
+            }
+        }
+    }
+    let label = |workspace: &WorkspaceId| workspaces::label(&web, workspace, language);
+    let row = |user: &User| {
+        let is_out = opted_out.get(&user.workspace).is_some_and(|out| out.contains(&user.id));
+        let seen = seen.get(&(&user.workspace, user.id.clone())).copied().map(TimeView::new);
+        PersonRow::new(user, is_out, seen, (label(&user.workspace), language))
+    };
+    let people: Vec<PersonRow> = people.iter().map(row).collect();
+    let fields = [("workspace", &*query.workspace), ("person", query.person.trim())];
+    let address = address_with(LIST, &fields);
     let shown = (people.len(), all);
     let forgettings = match access.may_administer() {
         true => {
-            let forgettings = read_forgettings(&web, access, Some(workspace.clone())).await?;
-            let row = |it| {
-                ForgettingRow::new(it, workspaces::label(&web, &workspace, language), language)
-            };
-            Some(forgettings.into_iter().map(row).collect())
+            let forgettings = read_forgettings(&web, access, only.clone()).await?.into_iter();
+            let row = |it: ForgettingView| (label(&it.workspace), it);
+            Some(forgettings.map(row).collect())
         }
         false => None,
     };
     render(&PeoplePage {
         layout: Layout::new(&web, &visitor, language, Section::People),
-        workspace_label: workspaces::label(&web, &workspace, language),
         workspaces: workspaces::choices(&web, &known, language),
         search: query.person,
         slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
         people,
-        withheld: (!is_readable).then(|| access.withheld(language)),
+        withheld: is_part.then(|| access.withheld(language)),
         forgettings,
-        workspace: workspace.to_string(),
+        workspace: query.workspace,
     })
 }
 
@@ -163,36 +164,31 @@ pub async fn person(
     let person = KnownPerson::read(&web, access, &workspace, &id).await?;
     let running = web.archive.forgettings().await?;
     let running = running.iter().find(|it| it.workspace == workspace && it.user == person.user.id);
-    let written = person.written.into_iter().map(|it| WrittenRow {
-        address: format!(
-            "{}?person={}",
-            channel_address(&workspace, &it.channel),
-            encode(&person.user.name)
-        ),
-        name: it.name,
-        messages: it.messages,
-        answers: it.answers,
-        last: TimeView::from_seconds(it.ts),
-    });
+    let (memories, memos) = memory::of_user(&web, access, &person.user, language).await?;
+    let seen = person.written.iter().map(|it| it.ts).max_by(f64::total_cmp);
     let query = format!("workspace={}&user={}", encode(workspace.as_str()), encode(&id));
     render(&PersonPage {
         layout: Layout::new(&web, &visitor, language, Section::People),
-        workspace_label: workspaces::label(&web, &workspace, language),
         list: list_address(&workspace),
-        written: written.collect(),
-        memories: texts::people::memories(language, person.memories),
-        memos: texts::people::memos(language, person.memos),
+        memories,
+        memos,
         memory_address: format!(
             "{}&person={}",
             memory_address(&workspace, None),
-            encode(&person.user.name)
+            encode(person.user.id.as_str())
         ),
         export: access.may_read_models(&workspace).then(|| format!("/api/person/export?{query}")),
         may_forget: access.may_administer() && person.user.kind != AuthorKind::Persona,
         forgetting: running
             .map(|it| texts::people::being_forgotten(language, it.done + 1, it.phases)),
-        row: PersonRow::new(&person.user, person.opted_out, language),
-        workspace: workspace.to_string(),
+        row: PersonRow::new(
+            &person.user,
+            person.opted_out,
+            seen.map(TimeView::from_seconds),
+            (workspaces::label(&web, &workspace, language), language),
+        ),
+        person,
+        workspace,
     })
 }
 
@@ -222,11 +218,16 @@ pub async fn forget(
 }
 
 fn list_address(workspace: &WorkspaceId) -> String {
-    format!("/console/people?workspace={}", encode(workspace.as_str()))
+    address_with(LIST, &[("workspace", workspace.as_str())])
 }
 
 impl PersonRow {
-    fn new(user: &User, opted_out: bool, language: Language) -> Self {
+    fn new(
+        user: &User,
+        opted_out: bool,
+        seen: Option<TimeView>,
+        (workspace_label, language): (String, Language),
+    ) -> Self {
         let (workspace, id) = (encode(user.workspace.as_str()), encode(user.id.as_str()));
         let notes = [
             (user.kind != AuthorKind::Human).then(|| texts::people::bot(language)),
@@ -239,25 +240,8 @@ impl PersonRow {
             name: user.name.clone(),
             address: format!("/console/people/{workspace}/{id}"),
             notes: notes.into_iter().flatten().collect(),
-        }
-    }
-}
-
-impl ForgettingRow {
-    fn new(view: ForgettingView, workspace: String, language: Language) -> Self {
-        let gone = view.gone.map_or("–".to_owned(), |gone| {
-            let ForgetReport { messages, own_messages, memos, memories } = gone;
-            texts::people::gone(language, messages, own_messages, memos, memories)
-        });
-        Self {
-            number: view.number,
-            at: TimeView::from_seconds(view.ts),
-            workspace,
-            state: match view.done {
-                true => texts::people::done(language).to_owned(),
-                false => texts::people::being_forgotten(language, view.step + 1, view.steps),
-            },
-            gone,
+            workspace_label,
+            seen,
         }
     }
 }

@@ -154,7 +154,7 @@ pub async fn page(
     offers.retain(|offer| offer.channel == channel.id);
     let offer = |offer: &TrustOffer| TrustCard::new(offer, &format!("#{name}"), language);
     let page = render(&TimelinePage {
-        layout: Layout::new(&web, &visitor, language, Section::Channel),
+        layout: Layout::new(&web, &visitor, language, Section::Channels),
         offers: offers.iter().map(offer).collect(),
         by_itself: orders
             .trusted_confidence(&channel.id)

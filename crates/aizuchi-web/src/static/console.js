@@ -185,6 +185,16 @@ document.addEventListener("visibilitychange", () => {
   if (isStale) scheduleRefresh();
 });
 
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches("[data-choose-all]")) return;
+  for (const box of target.form.querySelectorAll(`[name="${target.dataset.chooseAll}"]`)) box.checked = target.checked;
+});
+
+// A page that a browser kept while another one was shown is outdated.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) scheduleRefresh();
+});
+
 showTimes();
 scrollToNewest();
 setInterval(updateTimes, 1000);

@@ -193,6 +193,11 @@ statements! {
         SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
         JOIN users AS u ON u.workspace = ?1 AND u.id = j.value ->> 0
         ORDER BY u.id";
+    LAST_WRITTEN = "
+        SELECT m.author, m.visibility, max(m.at_ms) AS last_ms FROM json_each(?2) AS j
+        JOIN messages AS m INDEXED BY messages_by_author ON m.workspace = ?1 AND m.author = j.value ->> 0
+        WHERE m.deleted_ms IS NULL
+        GROUP BY m.author, m.visibility";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
     NEWEST_MESSAGES = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2

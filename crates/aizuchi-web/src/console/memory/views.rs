@@ -230,8 +230,24 @@ impl ViewBuilder<'_> {
         memories::may_read(self.access, &self.places.workspace, entry)
     }
 
+    /// Returns the views of the memories with any wanted entry. Reads of private ones are recorded.
+    pub async fn memories(
+        &self,
+        web: &Web,
+        found: &[Memory],
+    ) -> Result<Vec<MemoryView>, ApiProblem> {
+        let mut views = Vec::new();
+        for memory in found {
+            let Some(view) = self.memory(memory) else { continue };
+            let (workspace, shown) = (&self.places.workspace, std::slice::from_ref(memory));
+            workspaces::record_look(web, self.access, workspace, Shown::Memories(shown)).await?;
+            views.push(view);
+        }
+        Ok(views)
+    }
+
     /// Returns `None` if the memory has no wanted entry.
-    pub fn memory(&self, memory: &Memory) -> Option<MemoryView> {
+    fn memory(&self, memory: &Memory) -> Option<MemoryView> {
         let views = |entries: &[MemoryEntry]| -> Vec<EntryView> {
             let readable = entries.iter().filter(|entry| self.may_read(entry));
             readable.filter(|entry| self.is_wanted(entry)).map(|entry| self.entry(entry)).collect()
