@@ -308,7 +308,7 @@ mod tests {
             ("@Aizuchi メモ：牛乳", keep("牛乳")),
             ("@Aizuchi 君は本当に賢いね！", Statement),
             ("@Aizuchi good bot", topic(Topic::Courtesy)),
-            ("@Aizuchi すごいですね", topic(Topic::Courtesy)),
+            ("@Aizuchi すごいね", topic(Topic::Courtesy)),
             ("@Aizuchi tell us a joke", Request::Order("tell us a joke".to_owned())),
             ("@Aizuchi sorry!", topic(Topic::Courtesy)),
             ("@Aizuchi sorry, when is the deploy?", question("when is the deploy?")),
