@@ -27,11 +27,11 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "Only orders that apply in this channel, by its id, or in one of its threads.",
         "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
     ),
+    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     (
         "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
-    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
     (
         "Required; `null` restores the configured mode.",
