@@ -115,7 +115,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The number of days within which it failed last: 1 to 30; 30 if omitted.",
-        "最後に失敗してからの日数。1 から 30。省略すると 30。",
+        "この日数のうちに最後に失敗したもの。1 から 30。省略すると 30。",
     ),
     (
         "The number of days, including today: 1 to 90; 30 if omitted.",

@@ -288,7 +288,8 @@ impl OrderForm {
                 let setting = argument.ok_or_else(malformed)?.to_owned();
                 let body = SettingBody { workspace, channel: named()?, thread, setting, value };
                 if body.change().is_none() || verb == "set" && body.value.is_none() {
-                    return Err(malformed());
+                    let kind = SettingKind::all().find(|kind| kind.name() == body.setting);
+                    return Err(kind.map_or_else(malformed, |kind| Refusal::ValueNeeded(kind).into()));
                 }
                 body.order(web, access, NO_NUMBER).await
             }
