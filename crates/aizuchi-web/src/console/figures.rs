@@ -172,7 +172,7 @@ impl Default for FiguresPageQuery {
 }
 
 /// The number of channels per page.
-const CHANNELS: usize = 20;
+const CHANNELS: usize = 15;
 
 /// A column by which the channels can be sorted, the largest number first: its name, its label, and a channel's number.
 type Column = (&'static str, fn(Language) -> &'static str, fn(&Sums) -> u64);
