@@ -32,6 +32,7 @@ use aizuchi_config::configured_models::ModelsInUse;
 use aizuchi_config::http::page_address;
 use aizuchi_config::values::Port;
 use aizuchi_llm::prompt::builder::PromptBuilder;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::outgoing::secrets::SecretScanner;
@@ -230,9 +231,7 @@ impl App {
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
             answers: command_replies.clone(),
-            currency: config.models.currency.0.as_str().into(),
         };
         let remotes = Remotes::default();
         let connectors = config.connectors();
@@ -315,9 +314,8 @@ impl App {
             archive: store.clone(),
             cursors: store.clone(),
             clock: clock.clone(),
-            miss: config.response.learned_miss(),
             rulebook,
-            gates: agent.learned_gates.clone(),
+            welcome_labels: agent.welcome_labels.clone(),
         };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;
         let installation = store.installation();
@@ -343,15 +341,17 @@ impl App {
         let (newest, erasures) = (*revisions.borrow(), store.erasures());
         let report_cache = Arc::new(ReportCache::new(clock.clone()));
         let (computations, computing) = computations(shutdown.clone());
+        let room_feed = RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest);
         let web = Arc::new(Web {
+            scope: AccessScope::Everything,
             computations,
             shadow_answers,
             report_cache: report_cache.clone(),
-            learned_gates: learner.gates.clone(),
-            day_cache: DayCache::default(),
+            welcome_labels: learner.welcome_labels.clone(),
+            day_cache: Arc::new(DayCache::default()),
             room: room.clone(),
             demo: demo.clone(),
-            room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
+            room_feed: Arc::new(room_feed),
             remotes: remotes.clone(),
             platforms,
             revisions,
@@ -374,7 +374,7 @@ impl App {
             serves_mcp: config.http.mcp,
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),
             configuration,
-            health_status: HealthStatus::default(),
+            health_status: Arc::new(HealthStatus::default()),
             shutdown: shutdown.clone(),
         });
         let own_addresses =

@@ -14,7 +14,6 @@ mod discord;
 mod eval;
 mod export;
 mod forget;
-mod gate;
 mod health;
 mod help;
 mod import;
@@ -134,7 +133,6 @@ enum CliCommand {
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
     Migrate(migrate::MigrateArgs),
-    Gate(gate::GateArgs),
     /// Print an example config, its JSON Schema, or the settings of kotonoha as a config.
     Config(config::ConfigArgs),
     Console(console::ConsoleArgs),
@@ -205,7 +203,6 @@ impl Cli {
             CliCommand::Backup(backup) => backup.run(&source)?,
             CliCommand::Restore(restore) => restore.run(&source)?,
             CliCommand::Migrate(migrate) => migrate.run(&source)?,
-            CliCommand::Gate(gate) => gate.run(&source)?,
             CliCommand::Config(config) => config.run()?,
             CliCommand::Console(console) => console.run(&source)?,
             CliCommand::Slack(slack) => slack.run()?,

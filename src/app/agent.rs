@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::agent::defer::Deferrals;
 use aizuchi_agent::agent::dispatches::Dispatches;
@@ -54,7 +54,7 @@ pub fn build_agent(
         metrics,
         persona: persona.clone(),
         prompt_builder: load_prompts_in(config, persona.language)?.into(),
-        learned_gates: Arc::default(),
+        welcome_labels: Arc::default(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),

@@ -57,20 +57,7 @@ impl App {
             tasks.spawn("backup", |stop| async move { backup.run(stop).await });
         }
         tasks.spawn("forgetter", |stop| async move { forgetter.run(stop).await });
-        let learner_stop = shutdown.clone();
-        // Learning computes for up to half a second, so it runs on a thread of its own. The guard stops that thread
-        // however this function returns.
-        let _learner_guard = shutdown.clone().drop_guard();
-        let handle = tokio::runtime::Handle::current();
-        tasks.set.spawn_blocking(move || {
-            let learning = async {
-                tokio::select! {
-                    () = learner_stop.cancelled() => Ok(()),
-                    ended = learner.run(learner_stop.clone()) => ended,
-                }
-            };
-            ("learner".to_owned(), handle.block_on(learning))
-        });
+        tasks.spawn("learner", |stop| async move { learner.run(stop).await });
         let handle = tokio::runtime::Handle::current();
         tasks.set.spawn_blocking(move || {
             computing.run(&handle);

@@ -67,7 +67,7 @@ impl ConsoleArgs {
             RoleArg::Operator => AccessRole::Operator,
             RoleArg::Admin => AccessRole::Admin,
         };
-        let holder = SignedInUser { name: name.0.into(), role };
+        let holder = SignedInUser::new(name.0, role);
         let key = LinkKey::new(&secret, &config.http);
         let now = Clock::system().now();
         let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;

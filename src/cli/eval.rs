@@ -4,21 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aizuchi_config::configured_models;
-use aizuchi_config::minds::ResolvedMind;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_model::clock::Clock;
-use aizuchi_past::answer::MindAnswer;
+use aizuchi_past::eval::answers;
 use aizuchi_past::eval::calls::{CallReport, EvalCall};
-use aizuchi_past::eval::case::{self, read_file};
-use aizuchi_past::eval::decide::context::is_owed;
-use aizuchi_past::eval::decide::report::DecisionReport;
-use aizuchi_past::eval::decide::{ItemAnswer, item};
-use aizuchi_past::eval::prompts::{AnswerReading, EvalPrompts, ask_all};
-use aizuchi_past::eval::report::StateReport;
-use aizuchi_past::eval::table::tables;
-use aizuchi_past::eval::{StateAnswer, answers, baseline, decide};
+use aizuchi_past::eval::case::read_file;
+use aizuchi_past::eval::decide::item::{self, DecisionItem};
+use aizuchi_past::eval::decide::report::{DecisionReport, tables};
+use aizuchi_past::eval::decide::{ItemAnswer, baseline, eval_rules};
+use aizuchi_past::eval::prompts::{EvalPrompts, ask_all};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -30,11 +26,7 @@ pub struct EvalArgs {
     /// Files with labeled cases, one JSON object per line.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
-    /// What to measure: whether the rules or the model join in where they should, or whether they name the right state
-    /// of a conversation.
-    #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
-    task: EvalTask,
-    /// What answers: the built-in rules, or the model of `agents.judgment` or `agents.state` in the config.
+    /// What answers: the built-in rules, or the model of `agents.judgment` in the config.
     #[arg(long, value_enum, default_value_t = MindChoice::Builtin)]
     mind: MindChoice,
     /// Ask no model; write the prompt of each case to DIR/<id>.txt instead.
@@ -49,24 +41,18 @@ pub struct EvalArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum EvalTask {
-    Decide,
-    State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MindChoice {
     Builtin,
     Model,
 }
 
 /// The answers of a mind.
-struct Evaluated<T> {
+struct Evaluated {
     /// The name of the persona.
     persona: String,
     /// The name of the mind, or of the file with its answers.
     name: String,
-    answers: Vec<MindAnswer<T>>,
+    answers: Vec<ItemAnswer>,
     /// `None` where nothing is paid.
     calls: Option<CallReport>,
 }
@@ -87,82 +73,42 @@ impl EvalArgs {
         );
         let selection = if asks_model { selection } else { ModelSelection::NoModel };
         let config = self.config(source, selection)?;
-        match self.task {
-            EvalTask::Decide => self.decide(&config),
-            EvalTask::State => self.evaluate_states(&config),
-        }
-    }
-
-    fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
-        let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
-        let rules = decide::eval_rules(config);
-        let reading = AnswerReading {
-            known: &|prompt| is_owed(&prompt.context).then(|| ItemAnswer::without_confidence(true)),
-            read: &|answer, prompt| ItemAnswer::from_answer(answer, prompt, &rules),
-        };
-        let resolved = &config.minds.judgment;
-        let prompts =
-            |builder: &EvalPrompts| items.iter().map(|item| builder.decision(item)).collect();
-        let evaluated = self.evaluate(config, resolved, &ids, &prompts, &reading)?;
-        let Some(Evaluated { persona, name, answers, calls }) = evaluated else {
+        let Some(Evaluated { persona, name, answers, calls }) = self.evaluate(&config, &items)?
+        else {
             return Ok(ExitCode::SUCCESS);
         };
         let report = DecisionReport::new(name, &items, &answers);
-        let baselines = decide::baseline::all(&items, &persona);
-        let baselines = baselines
+        let baselines: Vec<DecisionReport> = baseline::all(&items, &persona)
             .iter()
-            .map(|(name, answers)| DecisionReport::new((*name).to_owned(), &items, answers));
-        let baselines: Vec<DecisionReport> = baselines.collect();
-        let json: Vec<Value> = baselines.iter().map(DecisionReport::to_json).collect();
-        let tables = decide::report::tables(&report, &baselines);
-        self.print(("decide", report.to_json(), json), &tables, calls, config)?;
-        Ok(exit_code(&answers))
-    }
-
-    fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
-        let cases = case::open(&self.cases)?;
-        let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();
-        let reading =
-            AnswerReading { known: &|_| None, read: &|answer, _| StateAnswer::from_answer(answer) };
-        let resolved = &config.minds.state;
-        let prompts =
-            |builder: &EvalPrompts| cases.iter().map(|case| builder.state(case)).collect();
-        let evaluated = self.evaluate(config, resolved, &ids, &prompts, &reading)?;
-        let Some(Evaluated { name, answers, calls, .. }) = evaluated else {
-            return Ok(ExitCode::SUCCESS);
-        };
-        let report = StateReport::new(name, &cases, &answers);
-        let baselines = [
-            ("always ACTIVE", baseline::always_active(&cases)),
-            ("keywords", baseline::keywords(&cases)),
-        ];
-        let baselines =
-            baselines.map(|(name, answers)| StateReport::new(name.to_owned(), &cases, &answers));
-        let json: Vec<Value> = baselines.iter().map(StateReport::to_json).collect();
-        self.print(("state", report.to_json(), json), &tables(&report, &baselines), calls, config)?;
-        Ok(exit_code(&answers))
+            .map(|(name, answers)| DecisionReport::new((*name).to_owned(), &items, answers))
+            .collect();
+        self.print(&report, &baselines, calls, &config)?;
+        let has_failed = answers.iter().any(|answer| matches!(answer, ItemAnswer::Unknown(_)));
+        Ok(if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
     /// The answers of the mind, or those that were collected elsewhere. `None` if the prompts are only dumped.
-    fn evaluate<T>(
+    fn evaluate(
         &self,
         config: &Config,
-        resolved: &ResolvedMind,
-        ids: &[&str],
-        prompts: &dyn Fn(&EvalPrompts) -> Vec<Prompt>,
-        reading: &AnswerReading<'_, T>,
-    ) -> anyhow::Result<Option<Evaluated<T>>> {
+        items: &[DecisionItem],
+    ) -> anyhow::Result<Option<Evaluated>> {
+        let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
+        let (resolved, rules) = (&config.minds.judgment, eval_rules(config));
         let mind = configured_models::build_mind(resolved, &config.persona(), &Clock::system())?;
-        let prompts = prompts(&EvalPrompts::new(config, &mind.persona)?);
+        let builder = EvalPrompts::new(config, &mind.persona)?;
+        let prompts: Vec<Prompt> = items.iter().map(|item| builder.decision(item)).collect();
         let persona = mind.persona.name.clone();
         if let Some(folder) = &self.dump_prompts {
-            dump(folder, ids, &prompts)?;
+            dump(folder, &ids, &prompts)?;
             return Ok(None);
         }
-        if let Some((name, texts)) = self.collected_answers(ids)? {
+        if let Some((name, texts)) = self.collected_answers(&ids)? {
             let answers = texts.iter().zip(&prompts);
-            let answers = answers.map(|(text, prompt)| reading.answer(text, prompt)).collect();
+            let answers = answers
+                .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules))
+                .collect();
             return Ok(Some(Evaluated { persona, name, answers, calls: None }));
         }
         let bar = progress_bar(
@@ -171,10 +117,10 @@ impl EvalArgs {
         );
         let (timeout, clock) = (config.minds.longest_call(), Clock::system());
         let progress = || bar.inc(1);
-        let asked = ask_all(&mind, &prompts, reading, (timeout, &clock), &progress);
+        let asked = ask_all(&mind, &prompts, &rules, (timeout, &clock), &progress);
         let (answers, calls) = block_on(async { anyhow::Ok(asked.await) })?;
         bar.finish_and_clear();
-        let calls = call_report(&calls, config, resolved);
+        let calls = call_report(&calls, config);
         let name = mind.models.name().to_owned();
         Ok(Some(Evaluated { persona, name, answers, calls }))
     }
@@ -195,16 +141,13 @@ impl EvalArgs {
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<Config> {
         let LoadedConfig { mut config, .. } = source.load_without_database(selection)?;
-        let (agent, mind, name) = match self.task {
-            EvalTask::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
-            EvalTask::State => (&config.agents.state, &mut config.minds.state, "state"),
-        };
+        let (agent, mind) = (&config.agents.judgment, &mut config.minds.judgment);
         if selection == ModelSelection::NoModel {
             mind.system_prompt = agent.as_ref().and_then(|agent| agent.system_prompt.clone());
         } else {
             anyhow::ensure!(
                 mind.model.id.provider().is_some(),
-                "--mind model needs a model: name one in agents.{name} of the config, or with \
+                "--mind model needs a model: name one in agents.judgment of the config, or with \
                  --model"
             );
         }
@@ -214,36 +157,33 @@ impl EvalArgs {
     /// Prints the reports on the mind and on the baselines.
     fn print(
         &self,
-        (task, mind, baselines): (&str, Value, Vec<Value>),
-        tables: &str,
+        report: &DecisionReport,
+        baselines: &[DecisionReport],
         calls: Option<CallReport>,
         config: &Config,
     ) -> anyhow::Result<()> {
         let currency = &config.models.currency.0;
         if !self.json {
-            print(tables)?;
+            print(&tables(report, baselines))?;
             return calls.map_or(Ok(()), |calls| print(&format!("\n{}", calls.to_text(currency))));
         }
         let calls = calls.map(|calls| calls.to_json(currency));
-        let printed = json!({ "task": task, "mind": mind, "calls": calls, "baselines": baselines });
-        print_json(&printed)
+        let baselines: Vec<Value> = baselines.iter().map(DecisionReport::to_json).collect();
+        print_json(&json!({
+            "task": "decide", "mind": report.to_json(), "calls": calls, "baselines": baselines,
+        }))
     }
 }
 
 /// The cost of the calls. `None` for the built-in rules, which cost nothing.
-fn call_report(calls: &[EvalCall], config: &Config, mind: &ResolvedMind) -> Option<CallReport> {
-    let model = &mind.model;
+fn call_report(calls: &[EvalCall], config: &Config) -> Option<CallReport> {
+    let model = &config.minds.judgment.model;
     model.id.provider()?;
     let id = model.id.to_string();
     // A list price only applies to calls at the provider itself.
     let elsewhere = model.address_elsewhere().map(|_| id.clone());
     let prices = config.models.prices(&elsewhere.into_iter().collect());
     Some(CallReport::new(calls, |usage| prices.cost(&id, usage)))
-}
-
-fn exit_code<T>(answers: &[MindAnswer<T>]) -> ExitCode {
-    let has_failed = answers.iter().any(|answer| matches!(answer, MindAnswer::Unknown(_)));
-    if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 /// Writes one file per case, with the exact prompt that a model would get.

@@ -11,7 +11,7 @@ use crate::cli::Cli;
 /// The verbs by purpose. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check", "set", "reload"]),
-    ("Look inside", &["status", "health", "why", "report", "search", "prompt", "gate"]),
+    ("Look inside", &["status", "health", "why", "report", "search", "prompt"]),
     ("Try before", &["demo", "replay", "tune", "eval"]),
     ("Move in and out", &["import", "export", "forget"]),
     ("Keep it", &["backup", "restore", "migrate"]),
@@ -23,8 +23,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 const GONE: [(&str, &str); 4] = [
     ("--against", "two policies in one replay compare settings"),
     ("--companions", "a replay is of one Aizuchi alone"),
+    ("--task", "decisions are what is measured"),
     ("--resume", "a replay begins anew, and the answers of a model are kept (--cache)"),
-    ("--try", "`aizuchi gate` alone shows what a gate would save on your own ledger"),
 ];
 
 /// Replaces the error about an option that is gone with a sentence about what there is instead.
@@ -93,7 +93,7 @@ mod tests {
             ("aizuchi replay a.jsonl --against b.yaml", "--against"),
             ("aizuchi replay a.jsonl --companions 2", "--companions"),
             ("aizuchi replay a.jsonl --resume", "--resume"),
-            ("aizuchi gate --try", "--try"),
+            ("aizuchi eval a.jsonl --task state", "--task"),
         ] {
             let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
             let told = with_replacement(error).to_string();

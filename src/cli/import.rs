@@ -231,13 +231,6 @@ impl ImportArgs {
         if let Some(InputFormat::Slack | InputFormat::Discord) = format {
             return Ok(ImportInput::PlatformExport);
         }
-        if let Some(format) = format.filter(|format| *format != InputFormat::JsonLines) {
-            anyhow::bail!(
-                "{input} is {}, which is not imported; `aizuchi replay {input}` shows what Aizuchi would have said in it. \
-                 Exports of Slack, and of Discord by DiscordChatExporter, are imported, because they have the platform's ids",
-                format.describe()
-            );
-        }
         anyhow::ensure!(is_file, "{input} is not a file");
         let mut text = open_text(&self.input)?;
         let beginning = text.fill_buf().with_context(|| format!("cannot read {input}"))?;

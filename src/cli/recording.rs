@@ -22,8 +22,7 @@ use crate::cli::{block_on, number_of, progress_bar, tell};
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
     /// The recorded messages: an export of Slack (the zip or its folder), the JSON of DiscordChatExporter (a file, or a
-    /// folder of them), the JSON that Element exports of a Matrix room, a bulk export of Mattermost, or JSON Lines, plain
-    /// or gzipped.
+    /// folder of them), or JSON Lines, plain or gzipped.
     #[arg(required_unless_present = "from_store", conflicts_with = "from_store")]
     pub input: Option<PathBuf>,
     /// Use the messages that Aizuchi itself has heard, from the configured database or the one named here. The database is only

@@ -222,7 +222,7 @@ impl<'a> ProgramClient<'a> {
         if !self.http.is_closed() {
             return Ok(None);
         }
-        let holder = SignedInUser { name: NAME.into(), role };
+        let holder = SignedInUser::new(NAME, role);
         let key = LinkKey::new(&self.secret, self.http);
         let code = key.mint(Purpose::Request(request), &holder, Clock::system().now());
         code.map(Some).context("cannot make the code with which the running program is asked")

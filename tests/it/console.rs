@@ -4,6 +4,7 @@
 pub mod harness;
 mod privacy;
 mod canary;
+mod limits;
 mod orders;
 mod named_places;
 mod people;

@@ -16,7 +16,6 @@ mod keeper_answers;
 mod trust;
 mod allowed_call;
 mod edits;
-mod weekly_notes;
 mod standing_orders;
 mod order_trial;
 mod welcome;

@@ -149,7 +149,6 @@ impl Migration {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
             uploads: store,
             database: None,
             database_store: None,

@@ -33,7 +33,6 @@ mod fakes;
 mod forget;
 mod first_start;
 mod found_config;
-mod gate;
 mod generated;
 mod golden_reports;
 mod import;

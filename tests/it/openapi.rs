@@ -33,6 +33,7 @@ const NAMES: &[&str] = &[
     "GET /api/models getModels",
     "GET /api/opt-outs listOptOuts",
     "GET /api/orders listOrders",
+    "GET /api/orders/export exportOrders",
     "GET /api/people listPeople",
     "GET /api/person getPerson",
     "GET /api/person/export exportPerson",
@@ -196,6 +197,10 @@ async fn the_description_is_what_the_program_does() {
         ] {
             let answer = get(&program, Some(ADMIN), &format!("{path}{query}")).await;
             let status = answer.status();
+            // A file.
+            if status.is_success() && schema.is_null() {
+                continue;
+            }
             let answer = json_of(answer).await;
             let mut found = Vec::new();
             let schema = match status.is_success() {

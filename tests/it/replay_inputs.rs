@@ -1,6 +1,5 @@
 //! The supported chat formats as input for a replay: one fictional conversation in each format.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::flow::{Debounce, Disposition, OnNewMessage};
 use aizuchi_model::persona::Language;
-use aizuchi_past::eval::case;
 use aizuchi_past::eval::decide::item;
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_store::InboxEntry;
@@ -116,19 +114,12 @@ fn every_format_gives_the_same_conversation() {
         ("porch.jsonl", InputFormat::JsonLines, left_out(0, 0, 0)),
         ("slack", InputFormat::Slack, left_out(2, 1, 1)),
         ("discord", InputFormat::Discord, left_out(1, 1, 0)),
-        ("mattermost.jsonl", InputFormat::Mattermost, left_out(2, 1, 0)),
     ] {
         let recording = open(&fixture(name), &DEFAULT);
         assert_eq!(transcript(&recording), CONVERSATION, "{name}");
         assert_eq!((recording.format, recording.left_out), (format, expected), "{name}");
         assert_eq!(recording.bad_records.count, 0, "{name}");
     }
-    // In Matrix, a file is a separate message.
-    let recording = open(&fixture("matrix.json"), &DEFAULT);
-    let file = "  2026-03-02T09:10:00Z Mara: [file: plan.pdf]\n";
-    let expected = CONVERSATION.replace(" [file: plan.pdf]\n", &format!("\n{file}"));
-    assert_eq!(transcript(&recording), expected);
-    assert_eq!((recording.format, recording.left_out), (InputFormat::Matrix, left_out(0, 3, 1)));
 }
 
 #[test]
@@ -156,36 +147,10 @@ fn a_private_channel_in_several_files_is_counted_once() {
     assert_eq!(recording.left_out.private_channels, 1);
 }
 
-/// A channel that an export does not describe may be private. It may have the name of one that is public.
-#[test]
-fn a_public_channel_is_read_whatever_else_has_its_name() {
-    let unknown = r#"{"type": "post", "post": {"team": "shop", "channel": "porch", "user": "mara", "message": "who knows?", "create_at": 1772441950000}}"#;
-    let text = std::fs::read_to_string(fixture("mattermost.jsonl")).unwrap();
-    let (head, posts) = text.split_once(r#"{"type": "post""#).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mattermost.jsonl");
-    std::fs::write(&file, format!("{head}{unknown}\n{{\"type\": \"post\"{posts}")).unwrap();
-    let recording = open(&file, &DEFAULT);
-    assert_eq!(transcript(&recording), CONVERSATION);
-    assert_eq!(recording.left_out.private_channels, 3);
-}
-
-/// The user of such a post is the one who made the webhook.
-#[test]
-fn what_a_webhook_posts_on_mattermost_is_not_by_a_person() {
-    let posted = r#"{"type": "post", "post": {"team": "house", "channel": "porch", "user": "mara", "message": "build 13 passed", "create_at": 1772524900000, "props": {"from_webhook": "true", "override_username": "Builds"}}}"#;
-    let text = std::fs::read_to_string(fixture("mattermost.jsonl")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mattermost.jsonl");
-    std::fs::write(&file, format!("{}\n{posted}\n", text.trim_end())).unwrap();
-    let expected = format!("{CONVERSATION}  2026-03-03T08:01:40Z bot Builds: build 13 passed\n");
-    assert_eq!(transcript(&open(&file, &DEFAULT)), expected);
-}
-
 #[test]
 fn private_channels_are_taken_on_request() {
     let options = InputOptions { private: PrivateChannels::Taken, ..DEFAULT };
-    for name in ["slack", "discord", "mattermost.jsonl"] {
+    for name in ["slack", "discord"] {
         let recording = open(&fixture(name), &options);
         let text = transcript(&recording);
         assert!(text.contains("Mara: between us: I broke it\n"), "{name}\n{text}");
@@ -195,12 +160,10 @@ fn private_channels_are_taken_on_request() {
 
 #[test]
 fn who_answers_whom_is_known_where_the_format_says_it() {
-    for (name, answered) in [("discord", "9001"), ("matrix.json", "$1")] {
-        let recording = open(&fixture(name), &DEFAULT);
-        let messages = messages(&recording.channels[0]);
-        assert_eq!(messages.last().unwrap().reply_to, [answered], "{name}");
-        assert!(messages.iter().all(|message| !message.opener), "{name}");
-    }
+    let recording = open(&fixture("discord"), &DEFAULT);
+    let messages = messages(&recording.channels[0]);
+    assert_eq!(messages.last().unwrap().reply_to, ["9001"]);
+    assert!(messages.iter().all(|message| !message.opener));
     // Nevertheless, it is unknown which questions were not answered.
     let run = aizuchi().arg("replay").arg(fixture("discord")).arg("--json").assert().code(0);
     let json: Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
@@ -311,18 +274,6 @@ fn malformed_files_are_refused_or_named() {
             "message 1: it lacks an author with an id",
         ),
         (
-            "{\"room_name\":\"\",\"messages\":[{}]}".to_owned(),
-            "event 1: the file does not name its room",
-        ),
-        (
-            "{\"room_name\":\"x\",\"messages\":[{\"type\":\"m.room.message\"}]}".to_owned(),
-            "event 1: its origin_server_ts is not",
-        ),
-        (
-            "{\"type\":\"version\",\"version\":1}\nsecret".to_owned(),
-            "line 2: it is not a JSON object",
-        ),
-        (
             "[{\"type\":\"message\"}]".to_owned(),
             "it is a part of a Slack export; name the folder or the zip",
         ),
@@ -366,19 +317,18 @@ fn files_without_an_end_are_refused() {
     let link = folder.path().join("link.jsonl");
     std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
     let bomb = folder.path().join("bomb.jsonl.gz");
-    let mut encoder = GzEncoder::new(File::create(&bomb).unwrap(), Compression::best());
-    let spaces = vec![b' '; 1 << 20];
-    (0..260).for_each(|_| encoder.write_all(&spaces).unwrap());
-    encoder.finish().unwrap();
+    // Files that are packed one by one and joined are one gzip file.
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&vec![b' '; 4 << 20]).unwrap();
+    std::fs::write(&bomb, encoder.finish().unwrap().repeat(65)).unwrap();
     let bombed = "it is refused, because it unpacks to more than 256 MB";
     for (file, refused, why) in [
         (&link, Recording::open(&link, &DEFAULT, &|_| {}).err(), "it is not a regular file"),
         (&link, RecordedAnswers::open(&link).err(), "it is not a regular file"),
-        (&link, case::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
         (&link, item::open(std::slice::from_ref(&link)).err(), "it is not a regular file"),
         // One that is read in a stream, and one that is kept as a whole.
         (&bomb, Recording::open(&bomb, &DEFAULT, &|_| {}).err(), bombed),
-        (&bomb, case::open(std::slice::from_ref(&bomb)).err(), bombed),
+        (&bomb, item::open(std::slice::from_ref(&bomb)).err(), bombed),
     ] {
         let refused = format!("{:#}", refused.unwrap());
         let named = format!("cannot read {}", file.display());

@@ -15,14 +15,12 @@ use serde_json::Value;
 
 use crate::command::aizuchi;
 
-const UNWELCOME: usize = 60;
-
-/// Returns a database in which all proposals were declined.
-async fn declined(store: TestStore) -> Harness {
+/// Returns a database in which this many proposals were declined, and none accepted.
+async fn declined(proposals: usize, store: TestStore) -> Harness {
     let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
     let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
     harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-    for _ in 0..UNWELCOME {
+    for _ in 0..proposals {
         harness.says("alice", "does anybody know where the spare key is?").await;
         harness.pass(400).await;
         let query =
@@ -57,7 +55,7 @@ fn replay(database: &Path, settings: &str) -> (u64, String) {
 
 #[tokio::test]
 async fn a_replay_of_the_own_database_holds_back_what_was_often_unwelcome() {
-    let harness = declined(TestStore::sqlite().await).await;
+    let harness = declined(60, TestStore::sqlite().await).await;
     let path = harness.store.database.as_ref().unwrap().path().to_owned();
     let (spoken, told) = replay(&path, "response: {mode: companion, min_confidence: 0.3}\n");
     assert!(spoken > 0, "{told}");
@@ -75,12 +73,12 @@ async fn a_replay_of_the_own_database_holds_back_what_was_often_unwelcome() {
 #[tokio::test]
 async fn both_databases_tell_how_welcome_words_were() {
     for kind in StoreKind::DATABASES {
-        let harness = declined(kind.open().await).await;
+        let harness = declined(3, kind.open().await).await;
         let address = &harness.store.database.as_ref().unwrap().address;
         let read = database::welcome_labels(address, PrivateChannels::LeftOut).await.unwrap();
         assert_eq!(read.keys().collect::<Vec<_>>(), ["garden"], "{kind:?}");
         let labels = &read["garden"];
-        assert_eq!(labels.len(), UNWELCOME, "{kind:?}");
+        assert_eq!(labels.len(), 3, "{kind:?}");
         assert!(labels.iter().all(|label| !label.is_welcome), "{kind:?}");
     }
 }

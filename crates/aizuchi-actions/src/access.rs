@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_model::access_role::AccessRole;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, Visibility, WorkspaceId};
 use aizuchi_model::persona::Language;
@@ -26,6 +27,15 @@ pub enum Access {
 pub struct SignedInUser {
     pub name: Arc<str>,
     pub role: AccessRole,
+    /// Where they have this role. They have no access elsewhere.
+    pub scope: AccessScope,
+}
+
+impl SignedInUser {
+    /// Returns a visitor who has access to everything.
+    pub fn new(name: impl Into<Arc<str>>, role: AccessRole) -> Self {
+        Self { name: name.into(), role, scope: AccessScope::Everything }
+    }
 }
 
 impl Access {
@@ -48,7 +58,7 @@ impl Access {
 
     /// Whether they may do what concerns the whole installation, such as having a person forgotten.
     pub fn may_administer(&self) -> bool {
-        self.is_admin() || *self == Access::ThisMachine
+        *self.scope() == AccessScope::Everything && self.is_admin() || *self == Access::ThisMachine
     }
 
     /// Whether they may read messages of this visibility.
@@ -123,6 +133,13 @@ impl Access {
         }
     }
 
+    pub fn scope(&self) -> &AccessScope {
+        match self {
+            Access::Public | Access::ThisMachine => &AccessScope::Everything,
+            Access::SignedIn(holder) => &holder.scope,
+        }
+    }
+
     /// The name under which the journals record them. Empty for this machine.
     pub fn signature(&self) -> Arc<str> {
         self.reader().cloned().unwrap_or_default()
@@ -142,7 +159,7 @@ mod tests {
     use super::*;
 
     fn signed_in(role: AccessRole) -> Access {
-        Access::SignedIn(SignedInUser { name: "mia".into(), role })
+        Access::SignedIn(SignedInUser::new("mia", role))
     }
 
     #[test]

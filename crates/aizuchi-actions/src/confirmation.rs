@@ -10,7 +10,7 @@ use aizuchi_store::stored_message::StoredMessage;
 use aizuchi_store::{Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::Command;
+use crate::command::Command;
 use crate::forget_that::MAX_SCANNED;
 use crate::parse::{is_confirmed, is_yes};
 

@@ -1,5 +1,5 @@
-//! Where actions are decided: with what is stored, the rules in force, and the time. An action is an order to the store,
-//! or a refusal; the face through which it came applies the one and shows the other.
+//! Decides whether an action is allowed, with what is stored, the rules in force, and the time. The result is an order to
+//! the store, or a refusal. The caller, such as a page or the chat, applies the order or shows the refusal.
 
 use std::sync::Arc;
 

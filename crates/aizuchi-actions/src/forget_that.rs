@@ -19,7 +19,7 @@ use aizuchi_store::stored_message::StoredMessage;
 use aizuchi_store::{Store, StoreError};
 use jiff::SignedDuration;
 
-use crate::CommandRequest;
+use crate::command::CommandRequest;
 use crate::parse::is_confirmed;
 use crate::quoted::Quoted;
 use crate::remembered::{Item, known_in};

@@ -7,8 +7,8 @@ use aizuchi_store::StoreError;
 use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::reply::CommandReplies;
-use crate::{Command, CommandRequest};
+use crate::command::{Command, CommandRequest};
+use crate::command_replies::CommandReplies;
 
 /// How many orders are read at once.
 const ORDERS_PAGE: usize = 100;

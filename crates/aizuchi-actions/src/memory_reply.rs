@@ -6,11 +6,11 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_store::StoreError;
 
-use crate::CommandRequest;
+use crate::command::CommandRequest;
+use crate::command_replies::{CommandReplies, screen_stored, truncate};
 use crate::forget_that::{self, ForgetTargets, MAX_OF_OTHERS, Obstacle};
 use crate::quoted::Quoted;
 use crate::remembered::{Item, Remembered, remembered_in, without_doubles};
-use crate::reply::{CommandReplies, screen_stored, truncate};
 
 /// The maximum length of an answer, in characters: it fits on a screen.
 const MAX_LENGTH: usize = 1500;

@@ -9,7 +9,7 @@ use aizuchi_store::query::{MessageQuery, MessageRange};
 use aizuchi_store::stored_message::StoredMessage;
 use aizuchi_structure::cues::Cues;
 
-use crate::{Command, CommandRequest};
+use crate::command::{Command, CommandRequest};
 
 /// The maximum number of messages that are searched.
 const MAX_MESSAGES: usize = 200;

@@ -5,14 +5,14 @@ pub mod standing_order;
 pub mod setting;
 pub mod phrases;
 pub mod duration;
-pub mod day_time;
 pub mod quiet;
 
 use aizuchi_model::persona::spelling::spellings;
 use aizuchi_model::rules::Mode;
 use aizuchi_structure::prose;
 
-use crate::parse::day_time::DayTime;
+use crate::command::{Command, MuteLength, MuteScope, NearMiss, STOP_DURATION};
+use crate::day_time::DayTime;
 use crate::parse::duration::{DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration};
 use crate::parse::phrases::{
     CommandPhrases, END_MARKS, EVERYWHERE, GO_AHEAD, HELP, MODE, MUTE, NAZE, OPENINGS,
@@ -22,7 +22,6 @@ use crate::parse::quiet::Quiet;
 use crate::parse::setting::{WrittenSetting, near_setting};
 use crate::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
 use crate::quoted::Quoted;
-use crate::{Command, MuteLength, MuteScope, NearMiss, STOP_DURATION};
 
 impl Command {
     /// Parses the command that a message consists of, if any. `name` is the persona's name, which a mention leaves at

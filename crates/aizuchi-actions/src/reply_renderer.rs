@@ -10,7 +10,7 @@ use aizuchi_store::order::Mute;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::MuteScope;
+use crate::command::MuteScope;
 
 /// What the texts depend on: language, names, time zone and time.
 #[derive(Clone, Copy)]

@@ -14,9 +14,9 @@ use aizuchi_model::texts;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 
+use crate::command::{Command, CommandRequest, SettingTarget};
+use crate::command_replies::{CommandReplies, screen_stored};
 use crate::parse::setting::{WrittenChange, WrittenSetting};
-use crate::reply::{CommandReplies, screen_stored};
-use crate::{Command, CommandRequest, SettingTarget};
 
 /// Why a command about settings has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

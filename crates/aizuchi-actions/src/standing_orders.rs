@@ -15,10 +15,10 @@ use aizuchi_store::StoreError;
 use aizuchi_store::order::{Order, OrdersInForce};
 use aizuchi_store::order_journal::{GivenOrder, OrderKind};
 
+use crate::command::{Command, CommandRequest, StandingOrderCommand, StandingOrderTarget};
+use crate::command_replies::{CommandReplies, screen_stored};
 use crate::parse::standing_order::WrittenStandingOrder;
-use crate::reply::{CommandReplies, screen_stored};
 use crate::standing_order_trial::{StandingOrderTrialOutcome, StepTrial};
-use crate::{Command, CommandRequest, StandingOrderCommand, StandingOrderTarget};
 
 /// Why a command about standing orders has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

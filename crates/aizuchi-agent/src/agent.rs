@@ -10,7 +10,7 @@ pub mod judge;
 mod speaker;
 mod command_reply;
 mod post;
-mod timing;
+mod post_timing;
 mod companions;
 mod preview;
 pub mod remember;
@@ -18,7 +18,7 @@ mod file_content;
 mod transcribe;
 mod read_pdf;
 pub mod files;
-mod follow_up;
+mod ended_calls;
 mod withdraw;
 mod generate;
 mod draft;
@@ -34,7 +34,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::LONGEST_TRIAL;
 use aizuchi_llm::fallback::Models;
 use aizuchi_llm::price::Prices;
@@ -50,9 +50,9 @@ use aizuchi_model::clock::{Clock, duration_from_seconds, seeded_random};
 use aizuchi_model::context::{Context, ContextLimits, ContextWindow};
 use aizuchi_model::decision::consent::NewConsent;
 use aizuchi_model::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
-use aizuchi_model::decision::learned::LearnedGates;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::model_problem::ModelProblem;
+use aizuchi_model::decision::tolerance::WelcomeLabels;
 use aizuchi_model::decision::{Attempt, DecisionResult, Evaluation};
 use aizuchi_model::flow::quiet_order::QuietOrder;
 use aizuchi_model::flow::{Claim, DecisionClosing, Outcome, StepResult, Work};
@@ -119,8 +119,6 @@ pub struct AgentSettings {
     pub prices: Prices,
     /// Whether prompts and responses are stored, so that an operator can open a decision and read them.
     pub keeps_exchanges: bool,
-    /// Whether the features of judged moments are recorded, so that a gate can learn from them.
-    pub keeps_moments: bool,
     /// Finds secrets in model output.
     pub secrets: SecretScanner,
     /// The hosts whose pages a reply may always link to.
@@ -181,7 +179,6 @@ impl Default for AgentSettings {
             proposal_lifetime: SignedDuration::from_hours(1),
             prices: Prices::default(),
             keeps_exchanges: true,
-            keeps_moments: true,
             secrets: SecretScanner::default(),
             link_hosts: Vec::new(),
             model_timeout: SignedDuration::from_secs(60),
@@ -198,8 +195,8 @@ pub struct Agent {
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
     pub prompt_builder: Reloadable<PromptBuilder>,
-    /// What was learned about the judge of each workspace.
-    pub learned_gates: Arc<LearnedGates>,
+    /// How welcome posts were.
+    pub welcome_labels: Arc<WelcomeLabels>,
     /// How each model's token count differs from the estimate.
     pub token_corrections: TokenCorrections,
     /// The last state that a model named for each conversation.
@@ -438,8 +435,8 @@ impl Worker<'_> {
         Ok(context)
     }
 
-    /// Adds the messages outside the history that the newest ones of the target reply to, and what those link to that
-    /// reply to nothing.
+    /// Adds messages that are not in the history, but that the newest messages of the target refer to: the parent of
+    /// each reply, and for a message that is no reply, the message that it links to.
     async fn add_replied_to(&self, context: &mut Context) -> Result<(), StoreError> {
         let here = context.conversation.channel.clone();
         let is_inside = |context: &Context, id: &MessageId| {

@@ -5,7 +5,7 @@
 
 pub mod calling;
 mod addressed;
-pub mod own_thread;
+pub mod thread_follow_up;
 pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;
@@ -19,7 +19,7 @@ mod quoting;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, Message, MessageId,

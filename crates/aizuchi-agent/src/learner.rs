@@ -1,16 +1,15 @@
-//! Trains each workspace's gate on its ledger, at startup and when there are enough new verdicts. If only a share of
-//! unwelcome posts is tolerated, it also learns how welcome posts were in each channel.
+//! If only a share of unwelcome posts is tolerated, reads how welcome posts were in each channel, and moves the
+//! thresholds of confidence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, Cursor, WorkspaceId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::decision::learned::{
-    JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at,
-};
 use aizuchi_model::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, moved};
-use aizuchi_model::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
+use aizuchi_model::decision::tolerance::{
+    self, ChannelLabels, KnownWelcome, LABEL_AGE, WelcomeLabels,
+};
 use aizuchi_model::decision::welcome::RatedChoice;
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::Rulebook;
@@ -23,9 +22,9 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
 
-/// The interval between checks for new verdicts.
+/// The interval between checks for new ratings.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 pub struct Learner {
@@ -33,12 +32,10 @@ pub struct Learner {
     /// The store of the current thresholds.
     pub cursors: Arc<dyn Cursors>,
     pub clock: Clock,
-    /// The share of the judge's yes verdicts that may be missed. `None` disables the gates.
-    pub miss: Option<f64>,
     /// Determines which channels tolerate only a share of unwelcome posts.
     pub rulebook: Reloadable<Rulebook>,
-    /// Where the trained gates are published.
-    pub gates: Arc<LearnedGates>,
+    /// Where the labels and thresholds are published.
+    pub welcome_labels: Arc<WelcomeLabels>,
 }
 
 impl Learner {
@@ -57,19 +54,13 @@ impl Learner {
         })
     }
 
-    /// Trains the gates of the workspaces that have new verdicts.
+    /// Moves the thresholds of all workspaces.
     pub async fn step(&self) -> Result<(), StoreError> {
-        let has_tolerance = self.rulebook.read().has_tolerance();
-        if self.miss.is_none() && !has_tolerance {
+        if !self.rulebook.read().has_tolerance() {
             return Ok(());
         }
         for workspace in self.archive.workspaces().await? {
-            if let Some(miss) = self.miss {
-                self.learn(&workspace, miss).await?;
-            }
-            if has_tolerance {
-                self.read_labels(&workspace).await?;
-            }
+            self.read_labels(&workspace).await?;
         }
         Ok(())
     }
@@ -88,7 +79,7 @@ impl Learner {
             self.cursors.put_cursor(Cursor { workspace, stream, value }).await?;
         }
         let known = KnownWelcome { labels, moved: Some(thresholds) };
-        self.gates.labels.replace(workspace.clone(), known);
+        self.welcome_labels.replace(workspace.clone(), known);
         Ok(())
     }
 
@@ -119,29 +110,6 @@ impl Learner {
             Some((channel.id, ThresholdAim { min_confidence, settles_at }))
         });
         Ok(aims.collect())
-    }
-
-    async fn learn(&self, workspace: &WorkspaceId, miss: f64) -> Result<(), StoreError> {
-        let total = self.archive.count_judged_moments(workspace).await?;
-        let known = self.gates.read(workspace);
-        if known.is_some_and(|gate| gate.training.total == learned_at(total)) {
-            return Ok(());
-        }
-        let newest = self.archive.judged_moments(workspace, MAX_MOMENTS).await?;
-        let moments = JudgedMoments { newest, total };
-        let gate = LearnedGate::learn(&moments, miss);
-        let (verdicts, yes) = (gate.training.verdicts, gate.training.yes);
-        match &gate.skipping {
-            Some(skipping) => info!(
-                workspace = %workspace, verdicts, yes, saved = skipping.threshold.saved(),
-                missed_at_most = skipping.threshold.missed_at_most, "learned which moments the judge declines"
-            ),
-            None => {
-                info!(workspace = %workspace, verdicts, yes, "the ledger shows no moment to skip yet")
-            }
-        }
-        self.gates.replace(workspace.clone(), gate);
-        Ok(())
     }
 }
 

@@ -19,12 +19,10 @@ text_settings! {
 impl ChannelConfig {
     /// The rules of the channel: these settings on top of the defaults.
     pub fn apply_to(&self, defaults: &ChannelRules) -> ChannelRules {
-        let ChannelRules { facilitation, budget_limits, keeper, weekly_note, companions, .. } =
-            defaults;
+        let ChannelRules { facilitation, budget_limits, keeper, companions, .. } = defaults;
         ChannelRules {
             facilitation: self.facilitator.apply_to(facilitation),
             keeper: self.keeper.as_ref().map(ConfiguredUserId::user).or_else(|| keeper.clone()),
-            weekly_note: self.weekly_note.map_or(*weekly_note, |setting| setting.0),
             budget_limits: match &self.budget {
                 Some(budget) => budget.limits(budget_limits),
                 None => *budget_limits,

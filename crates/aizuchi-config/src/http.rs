@@ -1,8 +1,10 @@
 //! The `http` and `health_check` sections.
 
+use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use aizuchi_model::access_role::AccessRole;
+use aizuchi_model::access_scope::{AccessPlace, AccessScope};
 use aizuchi_model::ip_network::IpNetwork;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -77,9 +79,13 @@ pub struct NamedToken {
     pub role: AccessRole,
     /// At least 16 characters that are hard to guess.
     pub token: HttpToken,
+    /// The places that it reaches: ids of workspaces, or of channels like `T0123/C0456`. If omitted: everything.
+    #[serde(default)]
+    pub only: Option<Vec<PlaceText>>,
 }
 
-/// What a proxy of `http.trusted_proxies` says about who has signed in there. People that no list names have no access.
+/// What a proxy of `http.trusted_proxies` says about who has signed in there. People whom no list names, and none of whose
+/// groups is listed, have no access. Of several roles, the highest one counts.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySignIn {
@@ -94,18 +100,59 @@ pub struct ProxySignIn {
     /// The viewers.
     #[serde(default)]
     pub viewers: Vec<ReaderName>,
+    /// The header that holds the person's groups, separated by commas. The proxy must remove it from the requests of its
+    /// clients, too.
+    #[serde(default = "groups_header")]
+    pub groups_header: HeaderText,
+    /// What the members of groups may do. Without groups, their header is ignored.
+    #[serde(default)]
+    pub groups: Vec<ProxyGroup>,
+}
+
+/// A group of people at the proxy.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProxyGroup {
+    /// As the header names it.
+    pub group: GroupName,
+    pub role: AccessRole,
+    /// The places that its members reach, as for a token. If omitted: everything.
+    #[serde(default)]
+    pub only: Option<Vec<PlaceText>>,
+}
+
+fn groups_header() -> HeaderText {
+    HeaderText("X-Forwarded-Groups".to_owned())
 }
 
 impl ProxySignIn {
-    /// The role of the user whom the header names: the highest one whose list contains the name.
-    pub fn role_of(&self, name: &str) -> Option<AccessRole> {
+    /// The access of a person with these groups: the highest role that they have, wherever they have it.
+    pub fn access_of(&self, name: &str, groups: &str) -> Option<(AccessRole, AccessScope)> {
         let lists = [
             (AccessRole::Admin, &self.admins),
             (AccessRole::Operator, &self.operators),
             (AccessRole::Viewer, &self.viewers),
         ];
-        let has = |list: &[ReaderName]| list.iter().any(|known| known.0 == name);
-        lists.into_iter().find(|(_, list)| has(list)).map(|(role, _)| role)
+        let lists = lists.into_iter().filter(|(_, list)| list.iter().any(|it| it.0 == name));
+        let lists = lists.map(|(role, _)| (role, AccessScope::Everything));
+        let is_member = |it: &&ProxyGroup| groups.split(',').any(|own| own.trim() == it.group.0);
+        let groups =
+            self.groups.iter().filter(is_member).map(|it| (it.role, scope(it.only.as_deref())));
+        // The name stands in the journals.
+        ReaderName::try_from(name.to_owned()).ok()?;
+        lists.chain(groups).reduce(|one, other| match one.0.cmp(&other.0) {
+            Ordering::Less => other,
+            Ordering::Equal => (one.0, one.1.or(other.1)),
+            Ordering::Greater => one,
+        })
+    }
+}
+
+/// The scope of a setting `only`.
+pub fn scope(only: Option<&[PlaceText]>) -> AccessScope {
+    match only {
+        Some(places) => AccessScope::Only(places.iter().map(|place| place.0.clone()).collect()),
+        None => AccessScope::Everything,
     }
 }
 
@@ -116,6 +163,15 @@ text_settings! {
         let is_known = |letter: char| letter.is_alphanumeric() || "._-+@".contains(letter);
         ((1..=100).contains(&text.chars().count()) && text.chars().all(is_known)).then_some(text)
     }, "it must be a name or an address of at most 100 letters, digits and . _ - + @";
+    /// The name of a group.
+    #[schemars(extend("minLength" = 1))]
+    GroupName(String) = |text| {
+        (!text.is_empty() && text.trim() == text && !text.contains(',')).then_some(text)
+    }, "it must be the name of a group, without commas";
+    /// A workspace, or one of its channels.
+    PlaceText(AccessPlace) = |text| AccessPlace::parse(&text),
+        "it must be the id of a workspace, like T0123, discord:456 or local, or of a channel of Slack or Discord with it, \
+         like T0123/C0789 or discord:456/789";
     /// The name of an HTTP header.
     #[schemars(extend("minLength" = 1))]
     HeaderText(String) = |text| {

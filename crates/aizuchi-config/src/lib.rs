@@ -17,7 +17,6 @@ pub mod agents;
 pub mod own_models;
 pub mod models;
 pub mod vision;
-pub mod weekly_note;
 pub mod transcription;
 pub mod facilitator;
 pub mod budget;

@@ -108,7 +108,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
-    take_former_gate(tree, &mut problems);
+    take_former_settings(tree, &mut problems);
     take_foreign_agents(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
@@ -258,14 +258,33 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     Some(problem)
 }
 
-/// Removes a gate that older versions had and wrote into `response.gates`.
-fn take_former_gate(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+/// Removes what older versions had: a learned gate, weekly notes, and a gate that they wrote into `response.gates`.
+fn take_former_settings(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+    if let Some(response) = tree.find_mut("response") {
+        take_former_keys(&mut response.node, "response", problems);
+    }
+    for name in ["channels", "workspaces"] {
+        let places = tree.find_mut(name).map(|places| &mut places.node.value);
+        let Some(ConfigValue::Section(places)) = places else { continue };
+        for place in places {
+            take_former_keys(&mut place.node, name, problems);
+        }
+    }
     let gates = tree.find_mut("response").and_then(|entry| entry.node.find_mut("gates"));
     let Some(ConfigValue::List(gates)) = gates.map(|entry| &mut entry.node.value) else { return };
     let is_former = |gate: &mut ConfigNode| matches!(&gate.value, ConfigValue::Text(text) if text.text == "spoke_last");
     for gate in gates.extract_if(.., is_former) {
         let sentence = "response.gates holds \"spoke_last\", which is no longer a gate; remove it";
         problems.push(ConfigProblem::for_file(Some(gate.location), sentence));
+    }
+}
+
+fn take_former_keys(section: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
+    let ConfigValue::Section(entries) = &mut section.value else { return };
+    let is_former = |entry: &mut ConfigEntry| matches!(&*entry.key, "learned_gate" | "weekly_note");
+    for entry in entries.extract_if(.., is_former) {
+        let sentence = format!("{} in {path} has no effect any more; remove it", entry.key);
+        problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
     }
 }
 

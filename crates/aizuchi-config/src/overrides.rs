@@ -18,7 +18,6 @@ use crate::schema;
 use crate::values::{
     ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names,
 };
-use crate::weekly_note::WeeklyNoteSetting;
 
 /// Declares the sections of workspaces, channels and threads. A row has the sections that have the key, and how its
 /// value changes the outer rules. A key whose description differs has a row for each; `own` is for keys that only
@@ -133,8 +132,6 @@ sections! {
     /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
     /// unasked there. This person sees what Aizuchi would say, even in a private channel.
     [own] keeper: Option<ConfiguredUserId>;
-    /// When the channel's keeper gets a direct message about the past week, such as `monday 09:00`. `off`: never.
-    [own] weekly_note: Option<WeeklyNoteSetting>;
     /// The limits there: a section, or the most that models may cost within 30 days.
     [own] budget: Option<ChannelBudget>;
     /// A text that is added to the persona's prompt there, or a section with a `system_prompt` that replaces it.

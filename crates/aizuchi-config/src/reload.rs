@@ -27,7 +27,7 @@ macro_rules! reloadable_response {
 
 reloadable_response! {
     mode quiet_hours min_confidence tolerance order_trial_cost max_share cooldown_seconds reactions keeper companions
-    companion_window_seconds weekly_note
+    companion_window_seconds
 }
 
 /// The other keys that it takes over, including every key below them.
@@ -356,7 +356,6 @@ mod tests {
             ("response: {cooldown_seconds: 9}", true),
             ("response: {reactions: [tada]}", true),
             ("response: {keeper: U1}", true),
-            ("response: {weekly_note: monday 09:00}", true),
             ("response: {min_wait_seconds: 9}", false),
             ("facilitator: {min_messages: 9}", true),
             ("budget: {tokens_per_day: 9}", true),

@@ -14,7 +14,6 @@ use crate::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
     QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names, user_ids,
 };
-use crate::weekly_note::WeeklyNoteSetting;
 
 section! {
     /// When Aizuchi speaks.
@@ -45,17 +44,11 @@ section! {
         /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
         /// unasked in a public channel that has no keeper of its own. If omitted: proposals wait on the console only.
         pub keeper: Option<ConfiguredUserId>,
-        /// When keepers get a direct message about the past week of their channels, such as `monday 09:00`: what Aizuchi
-        /// took up, what it left and a person answered, what nobody answered, and what it cost. `off`: never.
-        pub weekly_note: WeeklyNoteSetting = WeeklyNoteSetting(None),
         /// A mention that Aizuchi missed while it was away is answered only if it is younger than this.
         pub max_message_age_seconds: Seconds = Seconds(WaitSettings::default().max_message_age_seconds),
         /// The rules that can settle a decision before the judge is asked, in the order in which they apply. With an empty
         /// list, the judge is asked whenever a conversation rests.
         pub gates: Vec<JudgeGate> = JudgeGate::ALL.to_vec(),
-        /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
-        /// about those. If omitted: the judge is always asked.
-        pub learned_gate: Option<LearnedGateConfig>,
         /// The ids of other bots that speak unasked in the same channels, such as another Aizuchi. Only one of them or
         /// Aizuchi itself speaks about a message. All of them need the same list, which may include Aizuchi. If omitted:
         /// none.
@@ -104,14 +97,6 @@ section! {
     }
 }
 
-/// What a learned gate may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LearnedGateConfig {
-    /// At most this share of the moments at which the judge would want to speak may be missed.
-    pub miss: Ratio,
-}
-
 /// How Aizuchi decides whether to speak.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -141,11 +126,6 @@ choices! {
 const ASKED_TRIAL_COST: f64 = 0.05;
 
 impl ResponseConfig {
-    /// The share of the judge's yes verdicts that a learned gate may miss. `None` means that there is no such gate.
-    pub fn learned_miss(&self) -> Option<f64> {
-        self.learned_gate.map(|gate| gate.miss.0)
-    }
-
     /// The maximum cost of trying an order, in millionths of the currency. With 0, the chat only gets trials that cost
     /// nothing.
     pub fn order_trial_micros(&self) -> u64 {
@@ -196,7 +176,6 @@ impl ResponseConfig {
             budget_limits,
             companions: self.companions.as_deref().map(user_ids),
             companion_window: duration_from_seconds(self.companion_window_seconds.0),
-            weekly_note: self.weekly_note.0,
             ..ChannelRules::default()
         }
     }

@@ -3,7 +3,7 @@
 
 mod registration;
 
-use aizuchi_actions::CommandRequest;
+use aizuchi_actions::command::CommandRequest;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{Role, UserId};
 use aizuchi_model::texts;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use aizuchi_actions::question::{Choice, QuestionSubject};
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::outgoing::urls::without_urls;
-use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::split::utf16_length;
 use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
@@ -24,9 +24,9 @@ use crate::DiscordPlatform;
 use crate::api::{ApiRequest, DiscordApiError};
 use crate::command::truncated;
 use crate::from_discord::message::QUESTION_PREFIX;
-use crate::identity::{direct_workspace, guild_workspace};
+use crate::identity::guild_workspace;
 use crate::json::{id_str, non_empty_str};
-use crate::post::{discord_channel, nonce};
+use crate::post::nonce;
 use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 
@@ -96,49 +96,9 @@ impl KeeperChat for DiscordPlatform {
         Ok(())
     }
 
-    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
-        let channel = self.open_direct(keeper).await?;
-        let text = truncated(to_discord_markdown(text, &MentionLookup::empty()));
-        let mut body = message(&text, &[idle_button(&note_id(key))]);
-        body["nonce"] = json!(nonce(key));
-        body["enforce_nonce"] = json!(true);
-        let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
-        self.call(&call).await.map_err(DiscordApiError::of_post)?;
-        Ok(())
-    }
-
-    async fn is_notified(
-        &self,
-        keeper: &UserId,
-        key: &str,
-        since: Timestamp,
-    ) -> Result<bool, PlatformError> {
-        let (_, messages, scan) = self.read_direct(keeper).await?;
-        let id = note_id(key);
-        let is_among_them =
-            messages.iter().any(|message| button_ids(message).any(|known| known == id));
-        scan.was_sent(is_among_them, since)
-    }
-
     fn delivery_timeout(&self) -> SignedDuration {
         self.settings.in_flight_timeout
     }
-
-    fn has_caught_up(&self, conversation: &ConversationId) -> bool {
-        self.backfill_state(conversation) == BackfillState::Complete
-    }
-
-    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
-        message_link(conversation, message)
-    }
-}
-
-fn message_link(conversation: &ConversationId, message: &MessageId) -> Option<String> {
-    let (_, guild) = conversation.workspace.as_str().split_once(':')?;
-    let is_direct = conversation.workspace == direct_workspace();
-    let guild = if is_direct { "@me" } else { guild };
-    let channel = discord_channel(conversation, conversation.thread.as_ref());
-    Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
 }
 
 impl DiscordPlatform {
@@ -233,11 +193,6 @@ impl DiscordPlatform {
 fn idle_button(custom_id: &str) -> Value {
     json!({ "type": BUTTON, "style": SECONDARY, "label": "✓", "disabled": true,
         "custom_id": custom_id })
-}
-
-/// Returns the `custom_id` of the button below a note with this key.
-fn note_id(key: &str) -> String {
-    format!("{QUESTION_PREFIX}note/{}", nonce(key))
 }
 
 fn history_request(channel: &str) -> ApiRequest {
@@ -490,19 +445,6 @@ mod tests {
             let interaction = json!({ "user": { "id": "5" }, "data": found });
             assert_eq!(parse_form(&interaction), None, "{custom_id}");
         }
-    }
-
-    #[test]
-    fn a_link_leads_to_the_thread_or_the_direct_message() {
-        let link = |workspace: WorkspaceId, thread: Option<&str>| {
-            let thread = thread.map(MessageId::new);
-            let conversation = ConversationId { workspace, channel: ChannelId::new("2"), thread };
-            message_link(&conversation, &MessageId::new("5")).unwrap()
-        };
-        let guild = WorkspaceId::new("discord:1");
-        assert_eq!(link(guild.clone(), None), "https://discord.com/channels/1/2/5");
-        assert_eq!(link(guild, Some("3")), "https://discord.com/channels/1/3/5");
-        assert_eq!(link(direct_workspace(), None), "https://discord.com/channels/@me/2/5");
     }
 
     #[test]

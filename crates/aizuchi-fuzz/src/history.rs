@@ -10,7 +10,7 @@ use aizuchi_import::to_import;
 use aizuchi_import::to_import::arranged::Destination;
 use aizuchi_model::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_model::persona::Language;
-use aizuchi_past::eval::case;
+use aizuchi_past::eval::decide::item;
 use jiff::tz::TimeZone;
 
 /// Reads a recording: one JSON object per line.
@@ -23,7 +23,7 @@ pub fn replay_lines(bytes: &[u8]) {
     }
 }
 
-/// Reads an export of Discord, Matrix or Mattermost. Errors about bad records must not contain their text.
+/// Reads an export of Discord. Errors about bad records must not contain their text.
 pub fn replay_exports(bytes: &[u8]) {
     let options = InputOptions {
         from: None,
@@ -99,5 +99,5 @@ pub fn kotonoha_dump(bytes: &[u8]) {
 
 /// Reads labeled cases. Errors must not contain their text.
 pub fn eval_cases(bytes: &[u8]) {
-    drop(case::read(&[("cases.jsonl".to_owned(), bytes.to_vec())]));
+    drop(item::read(&[("cases.jsonl".to_owned(), bytes.to_vec())]));
 }

@@ -35,7 +35,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "slack_events", input: Input::Json, run: slack::events, cost: 1 },
     Target { name: "slack_mrkdwn", input: Input::Text, run: slack::mrkdwn, cost: 1 },
     Target { name: "discord_events", input: Input::Json, run: discord::events, cost: 1 },
-    Target { name: "discord_markdown", input: Input::Text, run: discord::markdown, cost: 1 },
+    Target { name: "discord_markdown", input: Input::Text, run: discord::markdown, cost: 12 },
     Target { name: "judgments", input: Input::Json, run: models::judgments, cost: 1 },
     Target { name: "tool_calls", input: Input::Json, run: tools::tool_calls, cost: 20 },
     Target { name: "config", input: Input::Text, run: settings::config, cost: 4 },
@@ -45,7 +45,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "export_lines", input: Input::Json, run: history::export_lines, cost: 1 },
     Target { name: "kotonoha_dump", input: Input::Text, run: history::kotonoha_dump, cost: 1 },
     Target { name: "eval_cases", input: Input::Json, run: history::eval_cases, cost: 1 },
-    Target { name: "splitting", input: Input::Text, run: text::splitting, cost: 1 },
+    Target { name: "splitting", input: Input::Text, run: text::splitting, cost: 4 },
     Target { name: "commands", input: Input::Text, run: text::commands, cost: 1 },
 ];
 

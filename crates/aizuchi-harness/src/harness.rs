@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::agent::dispatches::Dispatches;
 use aizuchi_agent::agent::pace::Pace;
@@ -28,7 +28,7 @@ use aizuchi_model::chat::{
     Role, User, Visibility,
 };
 use aizuchi_model::clock::Clock;
-use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::tolerance::WelcomeLabels;
 use aizuchi_model::flow::step::Step;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::{Platform, Platforms};
@@ -297,7 +297,7 @@ pub struct HarnessOptions {
     /// The reader of PDFs.
     pub documents: Option<Arc<dyn DocumentReader>>,
     pub tools: Option<ToolSettings>,
-    pub learned_gates: Arc<LearnedGates>,
+    pub welcome_labels: Arc<WelcomeLabels>,
     /// The model that updates memories, an hour after a message. Without one, nothing is remembered.
     pub memory: Option<Arc<dyn Llm>>,
     pub language: Language,
@@ -326,7 +326,7 @@ impl Default for HarnessOptions {
             transcription: None,
             documents: None,
             tools: None,
-            learned_gates: Arc::default(),
+            welcome_labels: Arc::default(),
             memory: None,
             language: Language::En,
             standing_order_trial: None,
@@ -447,7 +447,7 @@ pub fn build_parts_with(
         metrics,
         persona,
         prompt_builder: prompts(options.language).into(),
-        learned_gates: options.learned_gates,
+        welcome_labels: options.welcome_labels,
         token_corrections: Default::default(),
         state_cache: Default::default(),
         deferrals: aizuchi_agent::agent::defer::Deferrals::default(),

@@ -21,7 +21,6 @@ use aizuchi_store::database::{DatabaseStore, MAX_READERS};
 use aizuchi_store::people::ForgetReport;
 use aizuchi_store::uploads::{Upload, UploadLimits, Uploads};
 use aizuchi_store::volatile::VolatileStore;
-use aizuchi_store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use aizuchi_store::{Cursors, Store, StoreError, sqlite};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -67,30 +66,14 @@ pub struct TestStore {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
-    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub uploads: Arc<dyn Uploads>,
     pub database: Option<Arc<TestDatabase>>,
     /// The same store as `store`, if it is a database.
     pub database_store: Option<Arc<DatabaseStore>>,
 }
 
-/// The weekly notes and files of the volatile store, which keeps none.
+/// The files of the volatile store, which keeps none.
 pub struct Unkept;
-
-#[async_trait]
-impl WeeklyNotes for Unkept {
-    async fn weekly_note(&self, _key: &NoteKey) -> Result<Option<StoredNote>, StoreError> {
-        Err(StoreError::unkept())
-    }
-
-    async fn change_weekly_note(
-        &self,
-        _key: NoteKey,
-        _change: NoteChange,
-    ) -> Result<bool, StoreError> {
-        Err(StoreError::unkept())
-    }
-}
 
 #[async_trait]
 impl Uploads for Unkept {
@@ -240,7 +223,6 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: Arc::new(Unkept),
             uploads: Arc::new(Unkept),
             database: None,
             database_store: None,
@@ -287,7 +269,6 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: store.clone(),
             uploads: store.clone(),
             database: Some(Arc::new(database)),
             database_store: Some(store),

@@ -1,4 +1,4 @@
-//! Reads the chat histories that users have: an export of Slack, Discord, Matrix or Mattermost, Aizuchi's own database,
+//! Reads the chat histories that users have: an export of Slack or Discord, Aizuchi's own database,
 //! or JSON Lines. Each is read once, one message at a time.
 
 mod export_files;
@@ -6,8 +6,6 @@ mod document;
 mod channel_names;
 mod slack;
 mod discord;
-mod matrix;
-mod mattermost;
 mod file_kind;
 pub mod format;
 pub mod database;
@@ -53,11 +51,7 @@ pub enum PrivateChannels {
 pub enum InputFormat {
     JsonLines,
     Slack,
-    /// Messages of Slack without its export: nothing says who is who, and which channels are private.
-    SlackMessages,
     Discord,
-    Matrix,
-    Mattermost,
     Database,
 }
 
@@ -66,10 +60,7 @@ impl InputFormat {
         match self {
             InputFormat::JsonLines => "JSON Lines",
             InputFormat::Slack => "an export of Slack",
-            InputFormat::SlackMessages => "raw messages of Slack",
             InputFormat::Discord => "an export of Discord",
-            InputFormat::Matrix => "an export of a Matrix room",
-            InputFormat::Mattermost => "an export of Mattermost",
             InputFormat::Database => "the database",
         }
     }
@@ -262,10 +253,10 @@ impl<'a> InputWriter<'a> {
     fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {
         let Self { options, left_out, span, bad_records, is_annotated, .. } = self;
         let tells_private = match format {
-            InputFormat::Slack | InputFormat::Mattermost | InputFormat::Database => true,
+            InputFormat::Slack | InputFormat::Database => true,
             InputFormat::JsonLines => self.tells_audience,
-            // DiscordChatExporter does not say which channels only some roles see, and Element writes one room.
-            InputFormat::Discord | InputFormat::Matrix | InputFormat::SlackMessages => false,
+            // DiscordChatExporter does not say which channels only some roles see.
+            InputFormat::Discord => false,
         };
         let channels = self.channels.into_iter().map(|channel| channel.finish(is_annotated));
         let mut channels: Vec<RecordedChannel> = channels.collect::<anyhow::Result<_>>()?;

@@ -1,5 +1,6 @@
-//! Reads recorded chat, for a replay or an import, and imports the data of another bot. Messages are heard as backfill, which is owed no answers; memories and memos are
-//! stored through orders. Existing data stays unchanged, so an import is idempotent.
+//! Reads recorded chat, for a replay or an import, and imports the data of another bot. Messages are heard as backfill,
+//! which is owed no answers; memories and memos are stored through orders. Existing data stays unchanged, so an import is
+//! idempotent.
 
 pub mod json_lines;
 pub mod export_lines;

@@ -11,7 +11,6 @@ mod wording;
 mod topic;
 mod keeping;
 mod request;
-mod days;
 mod asked;
 mod quote;
 mod ranking;

@@ -12,11 +12,11 @@ use crate::markup::mark::{MarkKind, TemplateMark, read_mark};
 use crate::markup::transcript::own_words;
 use crate::prompt::{Prompt, PromptVerb};
 
-/// An answer that repeats a phrase this often at its end does not come to one by itself.
+/// A model that has repeated a phrase this often at the end of its answer is stuck.
 const MAX_REPEATS: usize = 24;
-/// Shorter repetitions of less than a word may be meant: laughter.
+/// Shorter repetitions of less than a word are allowed, such as laughter.
 const MIN_REPEATED_CHARACTERS: usize = 120;
-/// The same for what holds no letter or digit: a ruler.
+/// Shorter repetitions of punctuation are allowed, such as a line of dashes.
 const MIN_REPEATED_PUNCTUATION: usize = 500;
 const MIN_WORD_CHARACTERS: usize = 3;
 

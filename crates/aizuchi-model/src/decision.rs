@@ -3,7 +3,7 @@
 
 pub mod limit;
 pub mod gate;
-pub mod learned;
+pub mod calibration;
 pub mod mark;
 pub mod proposal;
 pub mod trust;
@@ -24,7 +24,6 @@ use crate::context::StateHash;
 use crate::context::seen_revision::SeenRevision;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
-use crate::decision::learned::MomentFeatures;
 use crate::memory::Lineage;
 use crate::rules::Mode;
 
@@ -75,20 +74,12 @@ pub struct Evaluation {
     /// The gates that were passed, in order.
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
-    /// The features that a learned gate is trained on. A second look keeps those of the first.
-    pub moment: Option<MomentFeatures>,
 }
 
 impl Evaluation {
     /// Returns an evaluation from before any model was asked.
     pub fn new(mode: Mode, passed_gates: Vec<Gate>) -> Self {
-        Self { mode, passed_gates, conversation_state: None, moment: None }
-    }
-
-    /// Returns this evaluation with what it keeps of an earlier one of the same decision.
-    pub fn after(self, earlier: Option<Self>) -> Self {
-        let moment = self.moment.or(earlier.and_then(|earlier| earlier.moment));
-        Self { moment, ..self }
+        Self { mode, passed_gates, conversation_state: None }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod reloadable;
 pub mod ip_network;
 pub mod access_role;
 pub mod chat;
+pub mod access_scope;
 pub mod persona;
 pub mod refusal;
 pub mod rules;

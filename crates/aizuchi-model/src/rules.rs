@@ -1,7 +1,6 @@
 //! The rules of a channel: how the persona takes part, when it stays quiet, and what it may spend. Plain data, made
 //! from settings and orders.
 
-pub mod weekly_time;
 pub mod place;
 pub mod setting_override;
 
@@ -15,7 +14,6 @@ use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
 use crate::rules::place::{Place, WorkspaceRules};
 use crate::rules::setting_override::{PlaceSetting, SettingKind, SettingOverride, SettingScope};
-use crate::rules::weekly_time::WeeklyTime;
 
 named_enum! {
     /// How the persona takes part in a channel.
@@ -142,8 +140,6 @@ pub struct ChannelRules {
     pub language: LanguageRule,
     /// The user who is asked before an unsolicited post there, if the mode is [`Mode::Propose`].
     pub keeper: Option<UserId>,
-    /// When its keeper receives the weekly note; `None` means never.
-    pub weekly_note: Option<WeeklyTime>,
     /// The change of the persona's prompt there, if any.
     pub persona: Option<PersonaRule>,
     /// The tools that replies may use there.
@@ -244,7 +240,6 @@ impl Default for ChannelRules {
             },
             language: LanguageRule::AsWritten,
             keeper: None,
-            weekly_note: None,
             persona: None,
             tools: ToolRule::All,
             memory: MemoryRule::On,
@@ -445,11 +440,6 @@ impl Rulebook {
         let places = names.map(|name| self.workspace_models.get(name));
         let models = own.cloned().unwrap_or_default();
         places.into_iter().flatten().fold(models, ModelRules::or)
-    }
-
-    /// Whether any keeper receives weekly notes.
-    pub fn has_weekly_note(&self) -> bool {
-        self.has_keeper() && self.all_rules().any(|rules| rules.weekly_note.is_some())
     }
 
     /// Whether there is any keeper.

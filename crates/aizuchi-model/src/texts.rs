@@ -79,7 +79,6 @@ pub mod discord;
 pub mod keeper;
 pub mod trust;
 pub mod consents;
-pub mod weekly_note;
 pub mod fakes;
 
 /// A user's name in a sentence. `{name}` is the plain name, `{name:#}` the name with さん, which Japanese texts need:

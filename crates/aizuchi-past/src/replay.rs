@@ -9,7 +9,6 @@ pub mod moments;
 pub mod record;
 pub mod score;
 pub mod table;
-pub mod learning;
 mod simulation;
 mod side_by_side;
 pub mod judge;
@@ -26,13 +25,12 @@ use aizuchi_llm::builtin::BuiltinStandIn;
 use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
-use aizuchi_model::decision::tolerance::ChannelLabels;
+use aizuchi_model::decision::tolerance::{ChannelLabels, WelcomeLabels};
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::warn;
 
-use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
@@ -86,11 +84,6 @@ impl Policy {
         }
     }
 
-    /// Whether a gate is learned during the replay.
-    pub fn learns(&self) -> bool {
-        self.config.response.learned_miss().is_some()
-    }
-
     /// Returns the defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
         Self { name: "default".to_owned(), config: Config::default() }
@@ -142,8 +135,8 @@ pub struct Replay<'a> {
     settings: ReplaySettings,
     mind: Arc<dyn Llm>,
     prompts: Arc<PromptBuilder>,
-    /// What was learned from the judge's verdicts, carried from channel to channel.
-    learning: Arc<ReplayLearning>,
+    /// How welcome posts were in the channels.
+    welcome_labels: Arc<WelcomeLabels>,
     threads: usize,
     kept_messages: usize,
     is_observed: bool,
@@ -169,7 +162,7 @@ impl<'a> Replay<'a> {
             settings,
             mind,
             prompts: Arc::new(prompts.keeping_rendered_messages()),
-            learning: Arc::new(ReplayLearning::new(policy.config.response.learned_miss())),
+            welcome_labels: Arc::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             kept_messages: KEPT_MESSAGES,
             is_observed: false,
@@ -199,7 +192,7 @@ impl<'a> Replay<'a> {
         for (room, labels) in labels {
             let labels = ChannelLabels::from([(ChannelId::new(room.as_str()), labels.clone())]);
             // In a replay, each channel is its own workspace.
-            self.learning.gates.labels.replace(WorkspaceId::new(room.as_str()), labels.into());
+            self.welcome_labels.replace(WorkspaceId::new(room.as_str()), labels.into());
         }
         self
     }
@@ -226,9 +219,7 @@ impl<'a> Replay<'a> {
         events: Option<&mut dyn Write>,
         take: ChannelVisitor<'_>,
     ) -> anyhow::Result<()> {
-        // What one channel teaches counts in the next.
-        let threads = if self.learning.keeps_moments() { 1 } else { self.threads };
-        side_by_side::run(self, threads, channels, events, take)
+        side_by_side::run(self, self.threads, channels, events, take)
     }
 
     fn channel(&self, channel: &RecordedChannel, mut record: Record) -> anyhow::Result<Record> {

@@ -15,8 +15,10 @@ pub struct FigureTable<'a, T> {
 
 impl<'a, T> FigureTable<'a, T> {
     pub fn new(compared: Vec<&'a T>, name: impl Fn(&T) -> &str) -> Self {
-        let names = compared.iter().map(|one| name(one).to_owned()).collect();
-        Self { table: table("", names), compared }
+        let mut table = Table::new();
+        table.load_style(ASCII_MARKDOWN);
+        table.set_header(std::iter::once("").chain(compared.iter().map(|one| name(one))));
+        Self { table, compared }
     }
 
     pub fn row(&mut self, name: &str, value: impl Fn(&T) -> String) {
@@ -24,24 +26,13 @@ impl<'a, T> FigureTable<'a, T> {
         self.table.add_row(std::iter::once(name.to_owned()).chain(values));
     }
 
-    pub fn finish(self) -> String {
-        aligned(self.table)
+    /// Returns the table, with all columns but the first aligned to the right.
+    pub fn finish(mut self) -> String {
+        for column in self.table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        self.table.to_string()
     }
-}
-
-pub fn table(corner: &str, columns: Vec<String>) -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN);
-    table.set_header([corner.to_owned()].into_iter().chain(columns));
-    table
-}
-
-/// Aligns all columns but the first to the right.
-pub fn aligned(mut table: Table) -> String {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
 }
 
 pub fn share(share: Option<f64>) -> String {

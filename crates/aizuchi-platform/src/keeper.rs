@@ -1,6 +1,6 @@
 //! Asks the keeper of a channel, in a private chat with buttons, whether to post what the persona would say unasked,
 //! whether it may post there without approval, and whether a tool that may write is to be called. Once a question is
-//! decided or expires, it is replaced by its outcome. Keepers who want it also receive a weekly note.
+//! decided or expires, it is replaced by its outcome.
 
 mod answer;
 pub mod edit;
@@ -8,8 +8,6 @@ pub mod history_scan;
 mod record;
 mod request;
 mod questions;
-pub mod week;
-pub mod weekly_note;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +20,8 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
 use aizuchi_store::archive::Archive;
 use aizuchi_store::spoken_language::SpokenLanguage;
-use aizuchi_store::weekly_notes::WeeklyNotes;
 use aizuchi_store::{Cursors, StoreError};
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
@@ -33,7 +29,6 @@ use tracing::warn;
 use crate::keeper::edit::EditForm;
 use crate::keeper::record::QuestionRecord;
 use crate::keeper::request::KeeperRequestKind;
-use crate::keeper::weekly_note::SentWeeks;
 
 /// A platform that can ask a user something in a private chat.
 #[async_trait]
@@ -60,26 +55,8 @@ pub trait KeeperChat: Send + Sync {
     /// Replaces a question, and its buttons, by a text. Idempotent.
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
 
-    /// Sends a keeper a text in Markdown. The key is sent along with the message, which is not stored.
-    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
-
-    /// Whether a message with this key, sent since then, is in the keeper's private chat. Returns `Refused` if that
-    /// cannot be determined.
-    async fn is_notified(
-        &self,
-        keeper: &UserId,
-        key: &str,
-        since: Timestamp,
-    ) -> Result<bool, PlatformError>;
-
-    /// Returns the time after which a question or a message that was sent can no longer appear.
+    /// Returns the time after which a question that was sent can no longer appear.
     fn delivery_timeout(&self) -> SignedDuration;
-
-    /// Whether the missed messages of a conversation have been read.
-    fn has_caught_up(&self, conversation: &ConversationId) -> bool;
-
-    /// Returns a link to a message on the platform, if it is known, without any call.
-    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,12 +105,7 @@ pub struct Keepers {
     pub archive: Arc<dyn Archive>,
     /// Where it is recorded which questions were asked.
     pub cursors: Arc<dyn Cursors>,
-    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub language: Language,
-    /// The users' time zone.
-    pub zone: TimeZone,
-    /// The currency of all prices.
-    pub currency: Arc<str>,
     pub lengths: KeeperLengths,
 }
 
@@ -151,12 +123,10 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The interval between looks without a change, since a question may expire or the platform may be reachable again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// The questions that were asked in each workspace, and the weekly notes that were sent, as far as they have been
-/// loaded.
+/// The questions that were asked in each workspace, as far as they have been loaded.
 #[derive(Debug, Default)]
 pub struct QuestionRecords {
     questions: HashMap<(WorkspaceId, KeeperRequestKind), QuestionRecord>,
-    weeks: SentWeeks,
 }
 
 impl Keepers {
@@ -178,11 +148,10 @@ impl Keepers {
                 continue;
             }
             let is_sending = records.questions.values().any(QuestionRecord::is_sending);
-            let wait = match (records.weeks.has_more, is_sending) {
-                (true, _) => PAUSE,
+            let wait = match is_sending {
                 // Until then, it stays unknown whether the question was asked.
-                (false, true) => chat.delivery_timeout().clamp(PAUSE, CHECK_INTERVAL),
-                (false, false) => CHECK_INTERVAL,
+                true => chat.delivery_timeout().clamp(PAUSE, CHECK_INTERVAL),
+                false => CHECK_INTERVAL,
             };
             let check_at = clock.now() + wait;
             tokio::select! {
@@ -208,7 +177,7 @@ impl Keepers {
                 }
             }
         }
-        self.send_weekly_notes(chat, &mut records.weeks).await && is_done
+        is_done
     }
 
     fn has_keepers(&self) -> bool {

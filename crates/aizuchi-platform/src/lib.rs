@@ -23,13 +23,12 @@ pub mod remote;
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::{AuthorKind, Heard, Role, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Persona;
 use aizuchi_store::archive::Archive;
 use aizuchi_store::order::Order;
-use aizuchi_store::weekly_notes::WeeklyNotes;
 use aizuchi_store::{Cursors, StoreError};
 
 use crate::keeper::{KeeperLengths, Keepers};
@@ -41,10 +40,7 @@ pub struct PlatformDeps {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
-    pub weekly_notes: Arc<dyn WeeklyNotes>,
     pub answers: Arc<CommandReplies>,
-    /// The currency of all prices.
-    pub currency: Arc<str>,
 }
 
 impl PlatformDeps {
@@ -54,10 +50,7 @@ impl PlatformDeps {
             inbox: self.inbox.clone(),
             archive: self.archive.clone(),
             cursors: self.cursors.clone(),
-            weekly_notes: self.weekly_notes.clone(),
             language: self.persona.language,
-            zone: self.answers.zone.clone(),
-            currency: self.currency.clone(),
             lengths,
         }
     }

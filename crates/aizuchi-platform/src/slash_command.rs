@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
-use aizuchi_actions::{Command, CommandRequest};
+use aizuchi_actions::command::{Command, CommandRequest};
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::ConversationId;
 use aizuchi_model::texts;

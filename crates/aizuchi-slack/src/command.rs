@@ -1,7 +1,7 @@
 //! The slash command `/aizuchi`, clicks on buttons, and submitted forms. They run from a queue, apart from the
 //! connection that received them, because one may take longer than Slack waits for its response.
 
-use aizuchi_actions::CommandRequest;
+use aizuchi_actions::command::CommandRequest;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_model::clock::TimedOut;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aizuchi_model::chat::{ConversationId, Cursor, MessageId, UserId, WorkspaceId, to_single_line};
+use aizuchi_model::chat::{Cursor, UserId, WorkspaceId, to_single_line};
 use aizuchi_store::{Cursors, StoreError};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -28,38 +28,19 @@ pub struct SlackIdentity {
     pub name: String,
     /// The bot's user.
     pub user: UserId,
-    /// The base URL of the workspace's pages, without a trailing slash. Identities stored by older versions lack it.
-    pub url: Option<String>,
 }
 
 impl SlackIdentity {
     /// Returns the identity as a cursor, stored for the next start.
     pub fn to_cursor(&self, settings: &SlackSettings) -> Cursor {
         let value = json!({
-            "team_id": self.workspace, "team": self.name, "user_id": self.user, "url": self.url,
+            "team_id": self.workspace, "team": self.name, "user_id": self.user,
         });
         Cursor {
             workspace: WorkspaceId::new(IDENTITY_WORKSPACE),
             stream: identity_key(settings).into(),
             value: value.to_string().into(),
         }
-    }
-
-    /// Builds the permalink of a message, as `chat.getPermalink` would return it. Calling that method would count
-    /// against its rate limit.
-    pub fn message_link(
-        &self,
-        conversation: &ConversationId,
-        message: &MessageId,
-    ) -> Option<String> {
-        let channel = &conversation.channel;
-        let digits = message.as_str().replace('.', "");
-        let link = format!("{}/archives/{channel}/p{digits}", self.url.as_deref()?);
-        let thread = conversation.thread.as_ref().filter(|thread| *thread != message);
-        Some(match thread {
-            Some(thread) => format!("{link}?thread_ts={thread}&cid={channel}"),
-            None => link,
-        })
     }
 }
 
@@ -156,55 +137,11 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
         workspace: WorkspaceId::new(parse_id(&answer["team_id"])?),
         name: to_single_line(non_empty_str(&answer["team"]).unwrap_or("Slack")),
         user: UserId::new(parse_id(&answer["user_id"])?),
-        url: parse_url(&answer["url"]),
     })
-}
-
-/// Parses a URL that is safe to use in a link unescaped.
-fn parse_url(url: &Value) -> Option<String> {
-    let url = non_empty_str(url)?.trim_end_matches('/');
-    let host = url.strip_prefix("https://")?;
-    let is_host = |character: char| character.is_ascii_alphanumeric() || "-.:".contains(character);
-    host.chars().all(is_host).then(|| url.to_owned())
 }
 
 /// Returns a digest of the token: the token itself is never stored.
 fn identity_key(settings: &SlackSettings) -> String {
     let digest = Sha256::digest(settings.bot_token.read().expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use aizuchi_model::chat::ChannelId;
-
-    use super::*;
-
-    fn identity(url: &Value) -> SlackIdentity {
-        let answer = json!({ "team_id": "T1", "team": "Dev", "user_id": "U0", "url": url });
-        parse_identity(&answer).unwrap()
-    }
-
-    #[test]
-    fn a_message_is_linked_to_without_a_call() {
-        let dev = identity(&json!("https://dev-team.slack.com/"));
-        let (root, reply) =
-            (MessageId::new("1700000000.000100"), MessageId::new("1700000060.000200"));
-        let top = ConversationId {
-            workspace: WorkspaceId::new("T1"),
-            channel: ChannelId::new("C1"),
-            thread: None,
-        };
-        let thread = ConversationId { thread: Some(root.clone()), ..top.clone() };
-        let link = "https://dev-team.slack.com/archives/C1/p1700000000000100".to_owned();
-        assert_eq!(dev.message_link(&top, &root), Some(link.clone()));
-        assert_eq!(dev.message_link(&thread, &root), Some(link));
-        let in_thread = "https://dev-team.slack.com/archives/C1/p1700000060000200\
-                         ?thread_ts=1700000000.000100&cid=C1";
-        assert_eq!(dev.message_link(&thread, &reply).as_deref(), Some(in_thread));
-        for url in [json!(null), json!("http://dev.slack.com/"), json!("https://a.example/)[b](c")]
-        {
-            assert_eq!(identity(&url).message_link(&top, &root), None, "{url}");
-        }
-    }
 }

@@ -3,9 +3,9 @@
 
 use aizuchi_actions::question::QuestionSubject;
 use aizuchi_agent::metrics::labels::MalformedInput;
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
-use aizuchi_model::platform::{BackfillState, Platform as _, PlatformError};
+use aizuchi_model::platform::PlatformError;
 use aizuchi_model::texts;
 use aizuchi_platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
@@ -77,34 +77,8 @@ impl KeeperChat for SlackPlatform {
         Ok(())
     }
 
-    async fn notify(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
-        let channel = self.open_direct(keeper).await?;
-        let arguments = message(&channel, text, &keyed_blocks(key, text));
-        self.call("chat.postMessage", &arguments).await.map_err(SlackApiError::of_post)?;
-        Ok(())
-    }
-
-    async fn is_notified(
-        &self,
-        keeper: &UserId,
-        key: &str,
-        since: Timestamp,
-    ) -> Result<bool, PlatformError> {
-        let (_, page, scan) = self.read_direct(keeper).await?;
-        let is_among_them = page.iter().any(|message| self.has_own_key(message, key));
-        scan.was_sent(is_among_them, since)
-    }
-
     fn delivery_timeout(&self) -> SignedDuration {
         self.settings.in_flight_timeout
-    }
-
-    fn has_caught_up(&self, conversation: &ConversationId) -> bool {
-        self.backfill_state(conversation) == BackfillState::Complete
-    }
-
-    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
-        self.identity.message_link(conversation, message)
     }
 }
 
@@ -280,13 +254,6 @@ fn marked_blocks(mut blocks: Vec<Value>) -> Value {
     Value::Array(blocks)
 }
 
-/// Returns the blocks of a text, the last of which carries a key.
-fn keyed_blocks(key: &str, text: &str) -> Value {
-    let mut blocks = to_sections(text);
-    blocks.push(json!({ "type": "divider", "block_id": key }));
-    marked_blocks(blocks)
-}
-
 /// Whether a message's blocks carry a key.
 fn has_key(message: &Value, key: &str) -> bool {
     let blocks = message["blocks"].as_array();
@@ -390,18 +357,6 @@ mod tests {
             let block = block.unwrap();
             assert_eq!(serde_json::from_str::<Value>(block).unwrap(), arguments, "{block}");
         }
-    }
-
-    #[test]
-    fn a_note_is_found_again_and_no_message_of_a_conversation() {
-        let blocks = keyed_blocks("aizuchi-week-T1-C1-20261123", "**The week in #tea**");
-        let message = json!({ "type": "message", "channel": "D1", "channel_type": "im",
-            "ts": "1700000000.000100", "bot_id": "B1", "user": "U0", "text": "The week",
-            "blocks": blocks });
-        assert!(has_key(&message, "aizuchi-week-T1-C1-20261123"));
-        assert!(!has_key(&message, "aizuchi-week-T1-C1-20261116") && !has_key(&json!({}), "a"));
-        let event = json!({ "type": "event_callback", "event": message });
-        assert_eq!(parse_event(&event), SlackEvent::Ignored);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use aizuchi_model::chat::{
 };
 use aizuchi_model::context::links::MessageLinks;
 use aizuchi_model::decision::consent::{Consent, ConsentId};
-use aizuchi_model::decision::learned::JudgedMoment;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::decision::proposal::{Proposal, ProposalLabel};
 use aizuchi_model::decision::trust::TrustOffer;
@@ -151,20 +150,6 @@ pub trait Archive: Send + Sync {
         revision: u64,
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError>;
-
-    /// The newest `limit` judged moments of a workspace, oldest first.
-    async fn judged_moments(
-        &self,
-        _workspace: &WorkspaceId,
-        _limit: usize,
-    ) -> Result<Vec<JudgedMoment>, StoreError> {
-        Err(StoreError::unkept())
-    }
-
-    /// The total number of judged moments.
-    async fn count_judged_moments(&self, _workspace: &WorkspaceId) -> Result<usize, StoreError> {
-        Err(StoreError::unkept())
-    }
 
     /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
     async fn exchanges(

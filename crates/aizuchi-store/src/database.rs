@@ -39,7 +39,6 @@ mod dead_letters;
 mod marks;
 pub(crate) mod standing_orders;
 mod standing_order_drafts;
-mod weekly_notes;
 mod uploads;
 mod web_calls;
 pub mod orders;
@@ -49,7 +48,7 @@ pub mod recall;
 mod figures;
 mod aftermaths;
 mod stored_messages;
-mod ledger;
+mod decisions;
 pub(crate) mod archive;
 
 use std::collections::{BTreeSet, HashMap};
@@ -86,7 +85,6 @@ use crate::expiry::{Expiry, ExpiryProgress};
 use crate::lost_span::LostSpan;
 use crate::order::{Order, OrdersInForce};
 use crate::people::ForgetReport;
-use crate::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use crate::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
 /// The capacity of the write queue. When it is full, hearing waits, too.
@@ -378,21 +376,6 @@ impl Cursors for DatabaseStore {
 
     async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError> {
         self.write(|reply| WriteRequest::PutCursor { cursor, reply }).await
-    }
-}
-
-#[async_trait]
-impl WeeklyNotes for DatabaseStore {
-    async fn weekly_note(&self, key: &NoteKey) -> Result<Option<StoredNote>, StoreError> {
-        weekly_notes::read(&self.readers, key).await
-    }
-
-    async fn change_weekly_note(
-        &self,
-        key: NoteKey,
-        change: NoteChange,
-    ) -> Result<bool, StoreError> {
-        self.write(|reply| WriteRequest::ChangeWeeklyNote { key, change, reply }).await
     }
 }
 

@@ -9,7 +9,6 @@ pub mod open_questions;
 pub mod order_journal;
 pub mod expiry;
 pub mod refusal_reason;
-pub mod weekly_notes;
 pub mod people;
 pub mod uploads;
 pub mod database;

@@ -152,7 +152,7 @@ pub enum Order {
         /// The messages that it was made from.
         messages: Vec<MessageRef>,
     },
-    /// Reset the workspace's gate: it learns from later verdicts only.
+    /// Forget how welcome posts were in the workspace: only later ones count.
     ForgetMoments {
         workspace: WorkspaceId,
     },

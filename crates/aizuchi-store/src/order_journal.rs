@@ -60,7 +60,7 @@ named_enum! {
         Forget,
         RetryDeadLetter,
         DropDeadLetter,
-        /// The learned gate was reset and learns from scratch.
+        /// How welcome posts were is learned from scratch.
         ForgetMoments,
         ChooseModel,
         /// A visitor signed in. The journal records the role.

@@ -60,6 +60,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (46, "quotes", include_str!("../migrations/postgres/0046_quotes.sql")),
     (47, "topic", include_str!("../migrations/postgres/0047_topic.sql")),
     (48, "failures", include_str!("../migrations/postgres/0048_failures.sql")),
+    (49, "no moments", include_str!("../migrations/postgres/0049_no_moments.sql")),
+    (50, "no weekly notes", include_str!("../migrations/postgres/0050_no_weekly_notes.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -78,6 +78,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (57, "quotes", include_str!("../migrations/sqlite/0057_quotes.sql")),
     (58, "topic", include_str!("../migrations/sqlite/0058_topic.sql")),
     (59, "failures", include_str!("../migrations/sqlite/0059_failures.sql")),
+    (60, "no moments", include_str!("../migrations/sqlite/0060_no_moments.sql")),
+    (61, "no weekly notes", include_str!("../migrations/sqlite/0061_no_weekly_notes.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

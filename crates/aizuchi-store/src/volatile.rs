@@ -4,7 +4,7 @@
 
 mod records;
 mod pending_states;
-mod ledger;
+mod decisions;
 mod messages;
 mod stored_messages;
 mod archive;

@@ -4,12 +4,12 @@ use crate::cues::Cues;
 use crate::prose;
 use crate::reader::split_words;
 
-/// What agrees.
+/// Words that agree.
 const AGREES: &str = "ok|okay|agreed|works|fine|good|great|perfect|yes|yep|yeah|sure|sounds|deal";
-/// What may stand beside it, as numbers may.
+/// Words that may stand beside them, as numbers may.
 const BESIDE: &str = "me|us|for|by|with|to|is|that|the|on|at|all|and|too|am|pm|\
     monday|tuesday|wednesday|thursday|friday|saturday|sunday";
-/// The same in Japanese. A phrase stands before those that it holds.
+/// The same in Japanese. A phrase stands before the shorter ones that it contains.
 const AGREES_JAPANESE: &str = "オーケー|オッケー|okay|ok|大丈夫|了解|承知|賛成|異議なし|異議ありません|問題ありません|問題ない|\
     いいと思います|いいです|行けます|いけます|参加します|それでお願い|はい";
 const BESIDE_JAPANESE: &str = "いたしました|しました|します|です|ます|それ|その|私|僕|日|月|火|水|木|金|土|曜|時|分|\

@@ -2,6 +2,8 @@
 
 use aizuchi_actions::access::Access;
 use aizuchi_model::access_role::AccessRole;
+use aizuchi_model::access_scope::AccessScope;
+use aizuchi_model::chat::local::workspace_id;
 use axum::http::Method;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +24,12 @@ pub struct Visitor {
 
 /// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.
 pub fn allows(access: &Access, method: &Method, path: &str) -> bool {
+    let scope = access.scope();
+    if *scope != AccessScope::Everything && is_for_all_places(path)
+        || is_room(path) && !scope.touches(&workspace_id())
+    {
+        return false;
+    }
     match access {
         Access::Public => false,
         Access::ThisMachine => true,
@@ -32,6 +40,18 @@ pub fn allows(access: &Access, method: &Method, path: &str) -> bool {
             AccessRole::Viewer => is_for_viewers(method, path),
         },
     }
+}
+
+/// Whether a path is about the whole installation, and not for visitors who are limited to places.
+fn is_for_all_places(path: &str) -> bool {
+    const PATHS: [&str; 4] =
+        ["/metrics", "/api/reload", "/api/configuration", "/console/configuration"];
+    PATHS.contains(&path) || path.starts_with("/api/models")
+}
+
+/// Whether a path shows the local room without naming it.
+fn is_room(path: &str) -> bool {
+    ["/", "/events"].contains(&path)
 }
 
 /// Whether viewers may send this request: the response consists of figures, or its handler withholds text.
@@ -58,7 +78,7 @@ mod tests {
     use super::*;
 
     fn signed_in(role: AccessRole) -> Access {
-        Access::SignedIn(SignedInUser { name: "mia".into(), role })
+        Access::SignedIn(SignedInUser::new("mia", role))
     }
 
     #[test]

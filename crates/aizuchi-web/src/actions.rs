@@ -18,8 +18,8 @@ use tracing::warn;
 
 use crate::access::Visitor;
 use crate::api::json;
-use crate::refusal::BodyFormat;
-use crate::{ApiProblem, Web, workspaces};
+use crate::refusal::{BodyFormat, Refusal};
+use crate::{ApiProblem, Web, scoped_store, workspaces};
 
 /// What a request asks for, in its body or its query.
 pub trait ActionRequest: DeserializeOwned + Send {
@@ -138,6 +138,9 @@ impl Web {
 
     /// Applies an order. Open pages of the local room show it at once.
     pub(crate) async fn apply(&self, order: Order) -> Result<(), ApiProblem> {
+        if !scoped_store::allows(&self.scope, &order) {
+            return Err(Refusal::OutOfReach.into());
+        }
         let applied = match *order.workspace() == workspace_id() {
             true => self.room.apply_order(order).await,
             false => self.inbox.apply_order(order).await,

@@ -232,6 +232,8 @@ endpoints! {
             body<ChannelsBody>, answers<ChangedAnswer>, within(MAX_TEXT_BYTES);
         POST "/api/orders/{id}/undo" "undoOrder" undo_order => console::orders::undo,
             answers<ChangedAnswer>;
+        GET "/api/orders/export" "exportOrders" export_orders => order_journal::export,
+            query<WorkspaceFilter>, answers_file;
         GET "/api/orders" "listOrders" list_orders => order_journal::list,
             query<OrdersQuery>, answers<OrdersAnswer>;
     }

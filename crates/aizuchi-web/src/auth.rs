@@ -4,13 +4,16 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::{Access, SignedInUser};
-use aizuchi_config::http::{HttpConfig, HttpToken, ProxySignIn};
+use aizuchi_config::http::{HeaderText, HttpConfig, HttpToken, ProxySignIn, scope};
 use aizuchi_model::access_role::AccessRole;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::reloadable::Reloadable;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +28,7 @@ use crate::problem_page::RefusedRequest;
 use crate::refusal::Refusal;
 use crate::sessions::{Session, Sessions};
 use crate::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
-use crate::{ApiProblem, Web};
+use crate::{ApiProblem, Web, routes};
 
 const STATIC_PATH: &str = "/static/";
 /// The cookie with a session's id.
@@ -142,6 +145,10 @@ impl Authenticator {
     /// command line sends no token, because another program may answer in place of this one.
     fn code_holder(&self, request: &Request, bearer: &str, now: Timestamp) -> Option<SignedInUser> {
         let target = request.uri().path_and_query()?;
+        // The command line runs on this machine.
+        if !is_from_here(request) {
+            return None;
+        }
         let line = format!("{} {target}", request.method());
         self.links.redeem(Purpose::Request(&line), bearer.trim(), now)
     }
@@ -154,15 +161,17 @@ impl Authenticator {
     ) -> Option<Result<SignedInUser, ()>> {
         let proxy = self.proxy_sign_in.as_ref()?;
         client.filter(|client| client.is_from_proxy)?;
-        let mut names = headers.get_all(&proxy.header.0).into_iter();
-        let name = names.next()?;
         // A second header may come from the client itself.
-        if names.next().is_some() {
-            return Some(Err(()));
-        }
-        let name = name.to_str().unwrap_or_default().trim();
-        let holder = |role| SignedInUser { name: name.into(), role };
-        Some(proxy.role_of(name).map(holder).ok_or(()))
+        let only = |name: &HeaderText| {
+            let mut values = headers.get_all(&name.0).into_iter();
+            let value = values.next()?.to_str().map(str::trim);
+            Some(value.ok().filter(|_| values.next().is_none()).ok_or(()))
+        };
+        let name = only(&proxy.header)?;
+        let groups = only(&proxy.groups_header).filter(|_| !proxy.groups.is_empty());
+        let (Ok(name), Ok(groups)) = (name, groups.unwrap_or(Ok(""))) else { return Some(Err(())) };
+        let holder = |(role, scope)| SignedInUser { name: name.into(), role, scope };
+        Some(proxy.access_of(name, groups).map(holder).ok_or(()))
     }
 
     fn session(&self, headers: &HeaderMap, now: Timestamp) -> Option<Session> {
@@ -176,10 +185,11 @@ impl Authenticator {
 
 /// Returns the credentials of all configured tokens.
 fn credentials(http: &HttpConfig) -> Vec<Credential> {
-    let admin = SignedInUser { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
+    let admin = SignedInUser::new(TOKEN_HOLDER, AccessRole::Admin);
     let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
     let named = http.tokens.iter().map(|named| {
-        let holder = SignedInUser { name: named.name.0.as_str().into(), role: named.role };
+        let (name, scope) = (named.name.0.as_str().into(), scope(named.only.as_deref()));
+        let holder = SignedInUser { name, role: named.role, scope };
         Credential::new(&named.token, holder)
     });
     admin.chain(named).collect()
@@ -203,8 +213,16 @@ pub(super) async fn require_access(
     let response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {
+            let scope = visitor.access.scope().clone();
             request.extensions_mut().insert(visitor);
-            next.run(request).await
+            match scope {
+                AccessScope::Everything => next.run(request).await,
+                // Everything that is handled below knows only these places.
+                AccessScope::Only(_) => {
+                    let limited = TowerToHyperService::new(routes(Arc::new(web.within(&scope))));
+                    limited.call(request).await.into_response()
+                }
+            }
         }
     };
     let mut response = asked.translate(response);
@@ -257,8 +275,9 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     }
     if let Some(session) = authenticator.session(headers, now) {
         let access = Access::SignedIn(session.holder.clone());
-        let session = Some(session);
-        let visitor = Visitor { access, is_trusted: true, session, token_ended: None, revision };
+        let is_trusted = session.holder.scope == AccessScope::Everything;
+        let (session, token_ended) = (Some(session), None);
+        let visitor = Visitor { access, is_trusted, session, token_ended, revision };
         return permit(request, visitor);
     }
     let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
@@ -283,8 +302,9 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         (Some(TokenCheck::Wrong | TokenCheck::TooSoon(_)) | None, _) => None,
     };
     if let Some(holder) = signed_in {
+        let is_trusted = holder.scope == AccessScope::Everything;
         let (access, session) = (Access::SignedIn(holder), None);
-        let visitor = Visitor { access, is_trusted: true, session, token_ended, revision };
+        let visitor = Visitor { access, is_trusted, session, token_ended, revision };
         return permit(request, visitor);
     }
     if is_public_path(request.uri().path()) {
@@ -416,6 +436,7 @@ fn is_local(name: &str) -> bool {
 mod tests {
     use aizuchi_config::http::{NamedToken, ReaderName};
     use aizuchi_config::secret::Secret;
+    use aizuchi_model::access_scope::AccessPlace;
     use aizuchi_model::ip_network::IpNetwork;
     use axum::body::Body;
 
@@ -432,7 +453,7 @@ mod tests {
     }
 
     fn admin() -> SignedInUser {
-        SignedInUser { name: TOKEN_HOLDER.into(), role: AccessRole::Admin }
+        SignedInUser::new(TOKEN_HOLDER, AccessRole::Admin)
     }
 
     #[test]
@@ -472,11 +493,13 @@ mod tests {
             name: ReaderName("tom".to_owned()),
             role: AccessRole::Viewer,
             token: HttpToken(Secret::new("fedcba9876543210")),
+            only: Some(vec!["T1".to_owned().try_into().unwrap()]),
         };
         let authenticator = authenticator(&HttpConfig { tokens: vec![tom], ..closed() });
         let peer = Peer::new([192, 0, 2, 1].into());
         let check = |token: &str| authenticator.check(token, peer, Timestamp::UNIX_EPOCH);
-        let tom = SignedInUser { name: "tom".into(), role: AccessRole::Viewer };
+        let scope = AccessScope::Only(AccessPlace::parse("T1").into_iter().collect());
+        let tom = SignedInUser { scope, ..SignedInUser::new("tom", AccessRole::Viewer) };
         assert_eq!(check("fedcba9876543210"), TokenCheck::Right(tom));
         assert_eq!(check("0123456789abcdef"), TokenCheck::Right(admin()));
         assert_eq!(check("0123456789abcde"), TokenCheck::Wrong);
@@ -516,14 +539,20 @@ mod tests {
     fn a_code_is_for_one_request() {
         let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
         let authenticator = authenticator(&http);
-        let viewer = SignedInUser { name: "aizuchi-status".into(), role: AccessRole::Viewer };
+        let viewer = SignedInUser::new("aizuchi-status", AccessRole::Viewer);
         let mint = |purpose| LinkKey::new("part", &http).mint(purpose, &viewer, now).unwrap();
-        let reader = |method: Method, path: &str, code: &str| {
-            let request = axum::http::Request::builder().method(method).uri(path);
+        let (proxies, none) = (TrustedProxies::default(), HeaderMap::new());
+        let [here, elsewhere] =
+            [[127, 0, 0, 1], [192, 0, 2, 1]].map(|it| proxies.client(it.into(), &none));
+        let read_from = |here: Client, method: Method, path: &str, code: &str| {
+            let request = axum::http::Request::builder().method(method).uri(path).extension(here);
+            let request = request.header("host", "127.0.0.1:8080");
             authenticator.code_holder(&request.body(Body::empty()).unwrap(), code, now)
         };
+        let reader = |method, path: &str, code: &str| read_from(here, method, path, code);
         let status = Purpose::Request("GET /api/status");
         let code = mint(status);
+        assert_eq!(read_from(elsewhere, Method::GET, "/api/status", &code), None);
         assert_eq!(reader(Method::GET, "/api/decisions", &code), None);
         assert_eq!(reader(Method::POST, "/api/status", &code), None);
         assert_eq!(reader(Method::GET, "/api/status?workspace=local", &code), None);
@@ -557,7 +586,7 @@ mod tests {
             authenticator.proxied(Some(&client), &headers)
         };
         let (near, far) = ([10, 0, 0, 1], [192, 0, 2, 1]);
-        let holder = |name: &str, role| Some(Ok(SignedInUser { name: name.into(), role }));
+        let holder = |name: &str, role| Some(Ok(SignedInUser::new(name, role)));
         assert_eq!(found(near, &["mia@example.org"]), holder("mia@example.org", AccessRole::Admin));
         assert_eq!(
             found(near, &["tom@example.org"]),
@@ -567,6 +596,57 @@ mod tests {
         assert_eq!(found(near, &["eve@example.org", "mia@example.org"]), Some(Err(())));
         assert_eq!(found(near, &[]), None);
         assert_eq!(found(far, &["mia@example.org"]), None);
+    }
+
+    #[test]
+    fn groups_of_the_proxy_have_roles_and_places() {
+        let proxy: ProxySignIn = serde_json::from_value(serde_json::json!({
+            "header": "X-Forwarded-Email", "viewers": ["tom"],
+            "groups": [
+                {"group": "staff", "role": "viewer", "only": ["local"]},
+                {"group": "tea team", "role": "operator", "only": ["T1/C1"]},
+                {"group": "garden", "role": "operator", "only": ["discord:2"]},
+                {"group": "boss", "role": "admin"},
+            ],
+        }))
+        .unwrap();
+        let http = HttpConfig { proxy_sign_in: Some(proxy), ..HttpConfig::default() };
+        let authenticator = authenticator(&http);
+        let trusted: IpNetwork = "10.0.0.0/8".to_owned().try_into().unwrap();
+        let proxies = TrustedProxies::new(&[trusted]);
+        let found = |name: &str, groups: &[&str]| {
+            let mut headers = HeaderMap::from_iter([(
+                "x-forwarded-email".parse().unwrap(),
+                name.parse().unwrap(),
+            )]);
+            for groups in groups {
+                headers.append("x-forwarded-groups", groups.parse().unwrap());
+            }
+            let client = proxies.client([10, 0, 0, 1].into(), &headers);
+            authenticator.proxied(Some(&client), &headers).unwrap().ok()
+        };
+        let holder = |name: &str, role, places: &[&str]| {
+            let places = places.iter().filter_map(|it| AccessPlace::parse(it)).collect();
+            Some(SignedInUser { scope: AccessScope::Only(places), ..SignedInUser::new(name, role) })
+        };
+        use AccessRole::{Admin, Operator, Viewer};
+        assert_eq!(found("tom", &[]), Some(SignedInUser::new("tom", Viewer)));
+        assert_eq!(found("tom", &["staff"]), Some(SignedInUser::new("tom", Viewer)));
+        assert_eq!(found("mia", &["staff,other"]), holder("mia", Viewer, &["local"]));
+        let both = holder("mia", Operator, &["T1/C1", "discord:2"]);
+        assert_eq!(found("mia", &["staff, tea team ,garden"]), both);
+        assert_eq!(found("mia", &["boss,garden"]), Some(SignedInUser::new("mia", Admin)));
+        for (name, groups) in [
+            ("mia", &["Boss, tea, team"][..]),
+            ("mia", &[]),
+            // A second header may come from the client itself.
+            ("mia", &["staff", "boss"]),
+            ("tom", &["staff", "boss"]),
+            ("", &["boss"]),
+            ("mia <b>", &["boss"]),
+        ] {
+            assert_eq!(found(name, groups), None, "{name} {groups:?}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ const MOST_TIME: Duration = Duration::from_secs(25);
 const MOST_WAITING: usize = 4;
 
 /// The queue to which pages submit computations.
+#[derive(Clone)]
 pub struct Computations {
     jobs: mpsc::Sender<Job>,
     shutdown: CancellationToken,

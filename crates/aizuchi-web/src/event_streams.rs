@@ -132,7 +132,7 @@ mod tests {
     async fn a_stream_ends_with_the_rights_of_its_reader() {
         let sessions = Sessions::default();
         let begin = Timestamp::UNIX_EPOCH;
-        let holder = || SignedInUser { name: "mia".into(), role: AccessRole::Operator };
+        let holder = || SignedInUser::new("mia", AccessRole::Operator);
         let tokens_ended = CancellationToken::new();
         let open = || {
             let id = sessions.open(holder(), &tokens_ended, begin).unwrap();

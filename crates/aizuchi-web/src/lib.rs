@@ -12,6 +12,8 @@ pub mod shadow;
 pub mod sign_in_link;
 mod sessions;
 mod access;
+mod scoped_archive;
+mod scoped_store;
 mod language;
 mod refusal;
 mod compression;
@@ -26,6 +28,7 @@ mod workspaces;
 pub mod figures;
 mod api;
 mod actions;
+mod private_reads;
 mod order_journal;
 mod orders;
 mod standing_orders;
@@ -34,7 +37,6 @@ pub mod people;
 pub mod configuration;
 mod dead_letters;
 mod failures;
-mod private_reads;
 mod deciders;
 mod trust;
 mod proposals;
@@ -57,6 +59,7 @@ mod openapi;
 mod api_page;
 mod webhooks;
 
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -66,9 +69,10 @@ use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Heartbeat;
 use aizuchi_config::configured_models::ModelsInUse;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;
-use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::tolerance::WelcomeLabels;
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_model::platform::Platforms;
 use aizuchi_past::shadow::recent_answers::RecentAnswers;
@@ -98,9 +102,12 @@ use crate::health::HealthStatus;
 use crate::refusal::Refusal;
 use crate::report_cache::ReportCache;
 use crate::room_feed::RoomFeed;
+use crate::scoped_archive::ScopedArchive;
+use crate::scoped_store::ScopedStore;
 use crate::server::{Server, ServerLimits};
 
 /// What the request handlers need.
+#[derive(Clone)]
 pub struct Web {
     pub room: Arc<LocalRoom>,
     pub demo: Arc<Demo>,
@@ -108,10 +115,12 @@ pub struct Web {
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
+    /// The places that can be reached with this.
+    pub scope: AccessScope,
     /// Receives the visitors' orders.
     pub inbox: Arc<Inbox>,
     /// The changes of the room, for all open pages.
-    pub room_feed: RoomFeed,
+    pub room_feed: Arc<RoomFeed>,
     /// The store's newest committed revision.
     pub revisions: watch::Receiver<u64>,
     /// The store's count of erasures.
@@ -142,10 +151,10 @@ pub struct Web {
     pub shadow_answers: Arc<RecentAnswers>,
     /// The most recently computed reports.
     pub report_cache: Arc<ReportCache>,
-    /// The gates that were learned from the ledger.
-    pub learned_gates: Arc<LearnedGates>,
+    /// How welcome posts were.
+    pub welcome_labels: Arc<WelcomeLabels>,
     /// The cached figures of past days.
-    pub day_cache: DayCache,
+    pub day_cache: Arc<DayCache>,
     /// Whether the Model Context Protocol is served.
     pub serves_mcp: bool,
     /// The open event streams.
@@ -153,9 +162,39 @@ pub struct Web {
     /// The config in force.
     pub configuration: Arc<Configuration>,
     /// The status that the health port reports.
-    pub health_status: HealthStatus,
+    pub health_status: Arc<HealthStatus>,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
+}
+
+impl Web {
+    /// Returns what the handlers need for a visitor who is limited to places. It reaches nothing else.
+    fn within(&self, scope: &AccessScope) -> Self {
+        let has = |platform: &str| scope.places().any(|it| it.workspace.platform() == platform);
+        let remotes = self.remotes.read();
+        let remotes = remotes.iter().filter(|(name, _)| has(name));
+        let remotes: BTreeMap<_, _> = remotes.map(|(name, it)| (*name, it.clone())).collect();
+        let platforms = self.platforms.0.read();
+        let platforms = platforms.iter().filter(|(id, _)| scope.touches(id) || has(id.as_str()));
+        let platforms: HashMap<_, _> =
+            platforms.map(|(id, platform)| (id.clone(), platform.clone())).collect();
+        let (archive, store) = (self.archive.clone(), self.store.clone());
+        let mut limited = Self {
+            archive: Arc::new(ScopedArchive { inner: archive, scope: scope.clone() }),
+            store: Arc::new(ScopedStore { inner: store, scope: scope.clone() }),
+            scope: scope.clone(),
+            remotes: remotes.into(),
+            platforms: Platforms(platforms.into()),
+            health_status: Arc::default(),
+            ..self.clone()
+        };
+        // Figures and reports of a whole workspace are the same for all who reach it.
+        if scope.places().any(|place| place.channel.is_some()) {
+            limited.day_cache = Arc::default();
+            limited.report_cache = Arc::new(ReportCache::new(self.clock.clone()));
+        }
+        limited
+    }
 }
 
 /// The path of a channel's page.
@@ -245,6 +284,21 @@ pub fn standby_health_server(
 }
 
 fn router(web: Arc<Web>) -> Router {
+    Router::new()
+        .fallback_service(routes(web.clone()))
+        .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
+        // Web hooks come from other machines. They are authenticated by their signature.
+        .route(
+            "/slack/events",
+            post(webhooks::slack).layer(DefaultBodyLimit::max(MAX_WEBHOOK_BYTES)),
+        )
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn(compression::compress))
+        .with_state(web)
+}
+
+/// What admitted visitors reach.
+fn routes(web: Arc<Web>) -> Router {
     api_routes::router()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
@@ -330,15 +384,6 @@ fn router(web: Arc<Web>) -> Router {
         .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
         .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
         .layer(middleware::from_fn(workspaces::expect_one))
-        // Runs before the layer above it, and covers only the routes above it.
-        .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
-        // Web hooks come from other machines. They are authenticated by their signature.
-        .route(
-            "/slack/events",
-            post(webhooks::slack).layer(DefaultBodyLimit::max(MAX_WEBHOOK_BYTES)),
-        )
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn(compression::compress))
         .with_state(web)
 }
 

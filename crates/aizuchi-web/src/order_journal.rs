@@ -1,5 +1,6 @@
 //! The journal of orders, and the users who have opted out.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -7,26 +8,36 @@ use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::decision::DecisionId;
 use aizuchi_store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
+use aizuchi_store::private_reads::{PrivateReadQuery, PrivateReads};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::access::Visitor;
 use crate::refusal::Refusal;
 use crate::views::ListedUser;
-use crate::workspaces::WorkspaceParameter;
-use crate::{ApiProblem, JsonResult, Web, views, workspaces};
+use crate::workspaces::{FilterParameter, WorkspaceParameter};
+use crate::{ApiProblem, JsonResult, Web, private_reads, views, workspaces};
 
 /// The number of orders on one page.
 const PAGE: usize = 100;
+/// The maximum number of rows of an export.
+const MOST_EXPORTED: usize = 100_000;
+/// The kind of a read of a private channel, beside the kinds of orders.
+pub const READ_PRIVATE: &str = "read_private";
 
 #[derive(Deserialize, JsonSchema)]
 pub struct OrdersQuery {
     /// Only this workspace, by its id; all workspaces if omitted.
     workspace: Option<String>,
+    /// Only orders of this kind; all if omitted.
+    kind: Option<OrderKind>,
     /// The `older` value of a page, to get the next older one.
     before: Option<i64>,
 }
@@ -70,7 +81,8 @@ pub async fn list(
 ) -> JsonResult<OrdersAnswer> {
     let Query(query) = query.map_err(|_| Refusal::OrderNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
-    let (orders, older) = read(&web, &visitor.access, workspace, query.before).await?;
+    let (orders, older) =
+        read(&web, &visitor.access, (workspace, query.kind), query.before).await?;
     Ok(Json(OrdersAnswer { orders: orders.into_iter().map(view).collect(), older }))
 }
 
@@ -89,17 +101,67 @@ fn view(given: GivenOrder) -> OrderView {
     }
 }
 
-/// Returns the newest orders before one of them, and the cursor of the next older page. Only visitors who may give
-/// orders read them.
+/// `GET /api/orders/export`: the orders and the reads of private channels together.
+pub async fn export(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    filter: FilterParameter,
+) -> Result<Response, ApiProblem> {
+    require_orders(&visitor.access)?;
+    let workspace = workspaces::only(&web, filter).await?;
+    let (kind, before, limit) = (None, None, MOST_EXPORTED);
+    let query = OrderJournalQuery { workspace: workspace.clone(), kind, before, limit };
+    let orders = web.archive.order_journal(&query).await?.into_iter();
+    let mut rows: Vec<_> = orders.map(|given| (given.at, json!(view(given)))).collect();
+    if visitor.access.is_admin() {
+        let query = PrivateReadQuery { workspace, before: None, limit: MOST_EXPORTED };
+        for read in web.archive.private_reads(&query).await? {
+            let mut row = json!(private_reads::view(&read));
+            row["kind"] = json!(READ_PRIVATE);
+            rows.push((read.at, row));
+        }
+    }
+    rows.sort_by_key(|(at, _)| Reverse(*at));
+    let lines: String = rows.into_iter().map(|(_, row)| format!("{row}\n")).collect();
+    let headers = [
+        (header::CONTENT_TYPE, "application/x-ndjson"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"orders.jsonl\""),
+    ];
+    Ok((headers, lines).into_response())
+}
+
+/// Returns what was read of private channels while these orders were given: they begin before the order `before`, and end
+/// where the next older page begins, if there is one.
+pub async fn reads_among(
+    web: &Web,
+    workspace: Option<WorkspaceId>,
+    (orders, older): (&[GivenOrder], Option<i64>),
+    before: Option<i64>,
+) -> Result<Vec<PrivateReads>, ApiProblem> {
+    let mut until = None;
+    if let Some(number) = before {
+        let (kind, before) = (None, Some(number.saturating_add(1)));
+        let query = OrderJournalQuery { workspace: workspace.clone(), kind, before, limit: 1 };
+        until = web.archive.order_journal(&query).await?.pop().map(|last| last.at);
+    }
+    let since = older.and(orders.last()).map(|last| last.at);
+    let query = PrivateReadQuery { workspace, before: until, limit: MOST_EXPORTED };
+    let mut reads = web.archive.private_reads(&query).await?;
+    reads.retain(|read| since.is_none_or(|since| read.at >= since));
+    Ok(reads)
+}
+
+/// Returns the newest orders of a workspace and of a kind before one of them, and the cursor of the next older page. Only
+/// visitors who may give orders read them.
 pub async fn read(
     web: &Web,
     access: &Access,
-    workspace: Option<WorkspaceId>,
+    (workspace, kind): (Option<WorkspaceId>, Option<OrderKind>),
     before: Option<i64>,
 ) -> Result<(Vec<GivenOrder>, Option<i64>), ApiProblem> {
     require_orders(access)?;
     // Fetch one more, to learn whether there is a page before this one.
-    let query = OrderJournalQuery { workspace, kind: None, before, limit: PAGE + 1 };
+    let query = OrderJournalQuery { workspace, kind, before, limit: PAGE + 1 };
     let mut orders = web.archive.order_journal(&query).await?;
     let is_full = orders.len() > PAGE;
     orders.truncate(PAGE);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::command::stop_order;
 use aizuchi_actions::refusal::ActionRefusal;
-use aizuchi_actions::stop_order;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_model::rules::Mode;
@@ -120,7 +120,7 @@ requests! {
     }
 }
 
-/// Returns the order to forget what was learned from the ledger.
+/// Returns the order to forget how welcome posts were.
 pub async fn learn_anew(
     web: &Web,
     access: &Access,

@@ -104,7 +104,7 @@ fn at_ms(reads: &PrivateReads) -> i64 {
     reads.at.as_millisecond()
 }
 
-fn view(reads: &PrivateReads) -> PrivateReadView {
+pub fn view(reads: &PrivateReads) -> PrivateReadView {
     PrivateReadView {
         workspace: reads.read.workspace.clone(),
         channel: reads.read.channel.clone(),

@@ -45,6 +45,8 @@ aizuchi_model::refusals! {
     Action(why: ActionRefusal) [= kind::status(why.kind())] why.describe(language);
     RoleExcluded { role: &'static str } [FORBIDDEN "role_excluded"]
         refusals::role_excluded(language, role);
+    /// For a visitor who is limited to places.
+    OutOfReach [FORBIDDEN "out_of_reach"] refusals::out_of_reach(language);
     /// Only visitors who may give orders can ask models.
     NoQuestions [FORBIDDEN "no_questions"] texts::shadow::may_not_ask(language);
     PeopleWithheld [FORBIDDEN "people_withheld"] refusals::people_withheld(language);
@@ -217,6 +219,7 @@ mod tests {
             Refusal::TooManyTokens { seconds: 7 },
             Refusal::WrongLink,
             Refusal::RoleExcluded { role: "viewer" },
+            Refusal::OutOfReach,
             ActionRefusal::NoOrders.into(),
             Refusal::NoQuestions,
             ActionRefusal::SignInToRead.into(),

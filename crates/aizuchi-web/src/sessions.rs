@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn open(sessions: &Sessions, now: Timestamp) -> String {
-        let holder = SignedInUser { name: "mia".into(), role: AccessRole::Admin };
+        let holder = SignedInUser::new("mia", AccessRole::Admin);
         sessions.open(holder, &CancellationToken::new(), now).unwrap()
     }
 

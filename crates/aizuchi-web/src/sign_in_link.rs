@@ -121,13 +121,13 @@ impl SignInLinks {
             return None;
         }
         let name = String::from_utf8(parse_hex(name)?).ok()?;
-        let name = ReaderName::try_from(name).ok()?.0.into();
+        let name = ReaderName::try_from(name).ok()?.0;
         let role = AccessRole::from_str(role).ok()?;
         let mut used = self.used.lock();
         used.retain(|_, until| *until > now);
         // Remember the code for longer than any code works, in case the clock is set in the meantime.
         let is_new = used.insert(nonce.to_owned(), at + LINK_AGE + CLOCK_TOLERANCE * 2).is_none();
-        is_new.then_some(SignedInUser { name, role })
+        is_new.then_some(SignedInUser::new(name, role))
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn holder(role: AccessRole) -> SignedInUser {
-        SignedInUser { name: "mia@example.org".into(), role }
+        SignedInUser::new("mia@example.org", role)
     }
 
     #[test]

@@ -162,7 +162,10 @@ requests! {
     format_of_standing_order |it, web, access, _| {
         let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
         let target = match (it.number, it.channel, it.thread) {
-            (Some(number), None, None) => DraftTarget::Change(number),
+            (Some(number), None, None) => {
+                place(web, access, (it.workspace.as_deref(), number)).await?;
+                DraftTarget::Change(number)
+            }
             (None, channel, thread) if channel.is_some() || thread.is_none() => {
                 DraftTarget::New(scope(web, &workspace, channel, thread).await?)
             }
@@ -181,16 +184,29 @@ requests! {
     /// `POST /api/standing-orders/NUMBER/keep`.
     in_one DraftKeep {}
     malformed_order |it, web, access, number| {
-        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
+        let workspace = place(web, access, (it.workspace.as_deref(), number)).await?;
         Ok(Order::KeepStandingOrder { workspace, number }.signed(access.signature()))
     }
 
     /// `DELETE /api/standing-orders/NUMBER`: deletes the order, and its draft if it has one.
     in_one StandingOrderDrop {}
     malformed_order |it, web, access, number| {
-        let workspace = orders::workspace(web, access, it.workspace.as_deref()).await?;
+        let workspace = place(web, access, (it.workspace.as_deref(), number)).await?;
         Ok(Order::DropStandingOrder { workspace, number }.signed(access.signature()))
     }
+}
+
+/// Returns the workspace of an order or a draft with this number, if the visitor reaches it. Only for those who are limited
+/// to places it is looked up: the store refuses unknown numbers.
+async fn place(
+    web: &Web,
+    access: &Access,
+    (workspace, number): (Option<&str>, i64),
+) -> Result<WorkspaceId, ApiProblem> {
+    let workspace = orders::workspace(web, access, workspace).await?;
+    let is_known = web.scope.includes(&workspace, None)
+        || web.archive.standing_orders(&workspace).await?.iter().any(|it| it.number == number);
+    if is_known { Ok(workspace) } else { Err(Refusal::OutOfReach.into()) }
 }
 
 /// Returns the order to discard a draft.
@@ -200,7 +216,7 @@ pub async fn discard(
     workspace: Option<String>,
     number: i64,
 ) -> Result<Order, ApiProblem> {
-    let workspace = orders::workspace(web, access, workspace.as_deref()).await?;
+    let workspace = place(web, access, (workspace.as_deref(), number)).await?;
     Ok(Order::DropOrderDraft { workspace, number }.signed(access.signature()))
 }
 

@@ -74,20 +74,23 @@ pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
     }
     let local = workspace_id();
     known.remove(&local);
-    Ok([local].into_iter().chain(known).collect())
+    let local = [local].into_iter().filter(|local| web.scope.touches(local));
+    Ok(local.chain(known).collect())
 }
 
 /// Finds the workspace with this id, or without one, the local room.
 pub async fn find(web: &Web, workspace: Option<&str>) -> Result<WorkspaceId, ApiProblem> {
-    let Some(id) = workspace.filter(|id| !id.is_empty()) else { return Ok(workspace_id()) };
-    let workspace = WorkspaceId::new(id);
-    let is_known = workspace == workspace_id()
+    let workspace = match workspace.filter(|id| !id.is_empty()) {
+        Some(id) => WorkspaceId::new(id),
+        None => workspace_id(),
+    };
+    let is_known = workspace == workspace_id() && web.scope.touches(&workspace)
         || !web.archive.channels(&workspace).await?.is_empty()
         || web.archive.workspaces().await?.contains(&workspace);
     if is_known {
         return Ok(workspace);
     }
-    Err(Refusal::UnknownWorkspace(id.to_owned()).into())
+    Err(Refusal::UnknownWorkspace(workspace.to_string()).into())
 }
 
 /// Finds the workspace with this id. `None` if there is no id, which means all workspaces.

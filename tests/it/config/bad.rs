@@ -473,10 +473,6 @@ const BAD: &[(&str, &str)] = &[
         "2:9: response.mode is \"silent\", but it must be companion, facilitator, mention_only, propose, observe or off",
     ),
     (
-        "response:\n  weekly_note: daily 9:00\n",
-        "2:16: response.weekly_note is \"daily 9:00\", but it must be a day of the week and a time, like monday 09:00, or off",
-    ),
-    (
         "response:\n  quiet_hours: 22:00-22:00\n",
         "2:16: response.quiet_hours is \"22:00-22:00\", but it must be two times of day, like 22:00-07:00, or none",
     ),

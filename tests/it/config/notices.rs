@@ -356,6 +356,14 @@ fn keys_without_effect_get_a_warning() {
             "2:21: response.gates holds \"spoke_last\", which is no longer a gate; remove it",
         ),
         (
+            "response:\n  learned_gate: {miss: 0.02}\n",
+            "2:3: learned_gate in response has no effect any more; remove it",
+        ),
+        (
+            "channels:\n  \"#tea\": {weekly_note: monday 09:00}\n",
+            "2:12: weekly_note in channels has no effect any more; remove it",
+        ),
+        (
             "tools:\n  web_search: {enabled: true}\n",
             "2:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched",
         ),

@@ -6,13 +6,12 @@ use aizuchi_config::Config;
 use aizuchi_config::budget::ModelCosts;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::gate::{Gate, OPTIONAL_GATES};
-use aizuchi_model::rules::weekly_time::WeeklyTime;
 use aizuchi_model::rules::{
     BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, ModelRules,
     PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
 };
 use jiff::SignedDuration;
-use jiff::civil::{Weekday, time};
+use jiff::civil::time;
 
 use crate::config::environment;
 
@@ -29,7 +28,6 @@ models:
     slack: small
 response:
   order_trial_cost: 0.1
-  weekly_note: monday 09:00
   mode: observe
   min_confidence: 0.6
   tolerance: 0.1
@@ -77,7 +75,6 @@ channels:
     tools: [search_messages]
     memory: off
     timing: plain
-    weekly_note: off
     min_wait_floor_seconds: 5
     min_wait_seconds: 20
     max_wait_seconds: 300
@@ -132,7 +129,6 @@ fn the_rulebook_has_every_setting() {
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
         companions: Some(vec![UserId::new("U8"), UserId::new("987654321098765431")]),
         companion_window: SignedDuration::from_secs(90),
-        weekly_note: Some(WeeklyTime { day: Weekday::Monday, time: time(9, 0, 0, 0) }),
         ..ChannelRules::default()
     };
     let garden = ChannelRules {
@@ -159,7 +155,6 @@ fn the_rulebook_has_every_setting() {
         },
         language: LanguageRule::AsWritten,
         keeper: Some(UserId::new("U7")),
-        weekly_note: None,
         persona: Some(PersonaRule::Addition("Speak of plants.".into())),
         tools: ToolRule::Only(vec!["search_messages".to_owned()]),
         memory: MemoryRule::Off,

@@ -50,10 +50,10 @@ async fn every_row_of_a_list_is_reached_from_the_newest() {
     assert_eq!(walk(&format!("/api/private-reads?{here}"), "reads", "ts").await, hours);
     let elsewhere = walk("/api/private-reads?workspace=local", "reads", "ts").await;
     assert_eq!(elsewhere, Vec::<i64>::new());
-    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
-    assert!(queue.contains("The newest 200 are shown here; there are older ones."), "{queue}");
-    let older = format!("href=\"/console/queue?reads_before={}\"", 3_600_000 * 51);
-    assert!(queue.contains(&older), "{queue}");
+    let reads = get(&program, Some(ADMIN), "/console/orders?kind=read_private").await;
+    let reads = reads.text().await.unwrap();
+    assert!(reads.contains("The newest 200 are shown here; there are older ones."), "{reads}");
+    assert!(reads.contains(&format!("before={}#journal", 3_600_000 * 51)), "{reads}");
     // The list of failures is in pages of 50, the newest first.
     let page = async |query: &str| {
         let page = format!("/console/failures{query}");

@@ -5,8 +5,10 @@ use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 
 use crate::console::harness::{
-    OPERATOR, VIEWER, client, get, json_of, post, set_tokens, slack_workspace,
+    ADMIN, OPERATOR, VIEWER, client, get, json_of, post, set_tokens, slack_workspace,
 };
+use crate::generated::{GeneratedHistory, Place};
+use crate::program::Home;
 use crate::slack::harness::SlackHarness;
 
 #[tokio::test]
@@ -125,5 +127,72 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     // A viewer is redirected to the console.
     let answer = get(&program, Some(VIEWER), "/").await;
     assert_eq!(answer.headers()[LOCATION], "/console");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Orders, sign-ins, exports, reloads and reads of private channels stand in one list, which can be filtered and exported.
+#[tokio::test]
+async fn an_admin_reads_and_exports_one_journal_of_everything() {
+    let home = Home::new(1000.0);
+    set_tokens(&home);
+    assert_eq!(home.start().stop(), Some(0));
+    let history = GeneratedHistory {
+        places: vec![Place::new("T0GARDEN", "C0ATTIC", "attic", "private")],
+        public_words: vec!["Ken".to_owned(), "Mio".to_owned()],
+        private_words: vec!["the key is under the pot".to_owned()],
+        messages: 40,
+        decisions: 4,
+    };
+    history.write(&home).await;
+    let program = home.start();
+    let signed_in = client().post(format!("{}/login", program.address));
+    let signed_in = signed_in.header("content-type", "application/x-www-form-urlencoded");
+    let signed_in = signed_in.body(format!("token={OPERATOR}")).send().await.unwrap();
+    assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
+    let read = "/api/messages?workspace=T0GARDEN&channel=C0ATTIC";
+    assert_eq!(get(&program, Some(ADMIN), read).await.status(), StatusCode::OK);
+    let export = "/api/person/export?workspace=T0GARDEN&user=U1";
+    assert_eq!(get(&program, Some(ADMIN), export).await.status(), StatusCode::OK);
+    assert_eq!(post(&program, Some(ADMIN), "/api/reload", json!({})).await, StatusCode::OK);
+    let page = async |token: &str, query: &str| {
+        let path = format!("/console/orders{query}");
+        get(&program, Some(token), &path).await.text().await.unwrap()
+    };
+    const READ: &str = "read what is private: messages ×";
+    let words =
+        ["reload the config", "export what is known of a person", READ, "sign in: operator"];
+    let rows = |shown: &str| {
+        let rows = shown.split("data-testid=\"order\"").skip(1);
+        rows.map(|row| words.iter().position(|word| row.contains(word))).collect::<Vec<_>>()
+    };
+    let all = rows(&page(ADMIN, "").await);
+    let found: Vec<usize> = all.iter().flatten().copied().collect();
+    assert_eq!(&found[..2], [0, 1], "{all:?}");
+    assert!(found.contains(&2) && found.contains(&3) && all.contains(&None), "{all:?}");
+    for (kind, word) in [("reload", 0), ("export", 1), ("read_private", 2), ("sign_in", 3)] {
+        let here = rows(&page(ADMIN, &format!("?kind={kind}")).await);
+        assert!(!here.is_empty() && here.iter().all(|row| *row == Some(word)), "{kind}: {here:?}");
+    }
+    for query in ["", "?kind=read_private"] {
+        let shown = page(OPERATOR, query).await;
+        assert!(shown.contains(words[0]) && !shown.contains(READ), "{shown}");
+    }
+    let exported = async |token: &str| {
+        let answer = get(&program, Some(token), "/api/orders/export").await;
+        let text = answer.text().await.unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let lines = exported(ADMIN).await;
+    assert!(lines.is_sorted_by(|one, other| one["ts"].as_f64() >= other["ts"].as_f64()));
+    let read = lines.iter().find(|it| it["kind"] == "read_private").unwrap();
+    assert_eq!((&read["channel"], &read["what"]), (&json!("C0ATTIC"), &json!("messages")));
+    for kind in ["sign_in", "export", "reload", "mute"] {
+        assert!(lines.iter().any(|it| it["kind"] == kind), "{kind}: {lines:?}");
+    }
+    assert!(exported(OPERATOR).await.iter().all(|it| it["kind"] != "read_private"));
+    let refused = get(&program, Some(VIEWER), "/api/orders/export").await.status();
+    assert_eq!(refused, StatusCode::FORBIDDEN);
+    let only = json_of(get(&program, Some(OPERATOR), "/api/orders?kind=reload").await).await;
+    assert_eq!(only["orders"].as_array().unwrap().len(), 1, "{only}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -290,7 +290,7 @@ pub fn missing_forms(forms: &[PageForm]) -> Vec<&'static str> {
 /// Returns the program's routes, each with its handler.
 fn routes() -> Vec<(&'static str, &'static str)> {
     let router = include_str!("../../../crates/aizuchi-web/src/lib.rs")
-        .split_once("\nfn router(")
+        .split_once("\nfn routes(")
         .unwrap()
         .1;
     let router = router.split_once("\n}\n").unwrap().0;

@@ -20,7 +20,6 @@ use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::rate_limit::{RateLimit, RateLimits};
 use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
 use aizuchi_fakes::fault::Hang;
-use aizuchi_harness::test_store::Unkept;
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, User,
     UserId, WorkspaceId,
@@ -153,8 +152,6 @@ impl PostHarness {
             inbox: inbox.clone(),
             archive: store.clone(),
             cursors: store.clone(),
-            weekly_notes: Arc::new(Unkept),
-            currency: "USD".into(),
         };
         let identity = resolve_identity(&settings, &*store).await.unwrap();
         let discord = DiscordPlatform::new(settings, identity, deps).await.unwrap();

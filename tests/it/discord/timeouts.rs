@@ -76,8 +76,6 @@ impl AdapterHarness {
             inbox: inbox.clone(),
             archive,
             cursors: store.cursors.clone(),
-            weekly_notes: store.weekly_notes.clone(),
-            currency: "USD".into(),
         };
         let identity = fetch_identity(&settings).await.unwrap();
         let discord = Arc::new(DiscordPlatform::new(settings, identity, deps).await.unwrap());

@@ -7,8 +7,7 @@ use regex::Regex;
 
 use crate::docs::{Page, markdown_below};
 
-/// Users talk in channels. Only the local room is called a room; exceptions are Matrix, which calls its channels
-/// rooms, and room in the sense of space.
+/// Users talk in channels. Only the local room is called a room; the exception is room in the sense of space.
 #[test]
 fn a_room_is_the_local_room() {
     let mut wrong = Vec::new();
@@ -25,7 +24,7 @@ fn a_room_is_the_local_room() {
 
 #[test]
 fn other_rooms_are_noticed() {
-    let text = "# Private rooms\nThe local\nroom has room for *all*, as a Matrix room has.\n\n\
+    let text = "# Private rooms\nThe local\nroom has room for *all*.\n\n\
         | in a `room` | [rooms](rooms.md) |\n|---|---|\n| every room | x |\n";
     let page = Page { path: "page.md".into(), text: text.to_owned() };
     assert_eq!(rooms(&page), ["Private rooms", "every room"]);
@@ -33,9 +32,7 @@ fn other_rooms_are_noticed() {
 
 /// Returns the parts of sentences that use "room" in another sense.
 fn rooms(page: &Page) -> Vec<String> {
-    let allowed =
-        Regex::new(r"\b[Ll]ocal rooms?\b|\bMatrix rooms?\b|\bRoom info\b|\broom (for|to)\b")
-            .unwrap();
+    let allowed = Regex::new(r"\b[Ll]ocal rooms?\b|\broom (for|to)\b").unwrap();
     let room = Regex::new(r"\b[Rr]ooms?\b").unwrap();
     let around = Regex::new(r"\S*(?: \S*)?\b[Rr]ooms?\b\S*").unwrap();
     let blocks = blocks(page);

@@ -9,21 +9,15 @@ use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::golden_reports::conversation::{
-    BEGIN, BOT, CHANNELS, Conversation, FIRST_DAY, Line, PEOPLE, PRIVATE_CHANNEL, account,
-    accounts, channel_number, number,
+    BEGIN, BOT, CHANNELS, Conversation, FIRST_DAY, PRIVATE_CHANNEL, account, accounts,
+    channel_number, number,
 };
 
 /// Writes an export into a folder, and returns the arguments that name it.
 pub type Writer = fn(&Path) -> Vec<String>;
 
-pub const WRITERS: [(&str, Writer); 6] = [
-    ("slack", slack),
-    ("discord", discord),
-    ("matrix", matrix),
-    ("mattermost", mattermost),
-    ("json_lines", json_lines),
-    ("database", database),
-];
+pub const WRITERS: [(&str, Writer); 4] =
+    [("slack", slack), ("discord", discord), ("json_lines", json_lines), ("database", database)];
 
 fn write(folder: &Path, name: &str, content: &str) -> String {
     let path = folder.join(name);
@@ -165,100 +159,6 @@ pub fn discord(folder: &Path) -> Vec<String> {
         write(&root, &format!("{name}.json"), &document);
     }
     in_folder(folder, "discord")
-}
-
-/// A Matrix room is exported by one of its members. Here, the private one was not exported.
-pub fn matrix(folder: &Path) -> Vec<String> {
-    let conversation = Conversation::read();
-    let root = folder.join("matrix");
-    let user = |name: &str| format!("@{}:harbour.example", account(name));
-    let event_id = |id: &str| format!("${id}:harbour.example");
-    for channel in CHANNELS.into_iter().filter(|channel| *channel != PRIVATE_CHANNEL) {
-        let lines: Vec<&Line> =
-            conversation.lines.iter().filter(|line| line.channel == channel).collect();
-        let members = accounts().filter(|(name, _)| lines.iter().any(|line| line.author == *name));
-        let joins = members.map(|(name, _)| {
-            json!({
-                "type": "m.room.member", "sender": user(name), "state_key": user(name),
-                "content": {"membership": "join", "displayname": name},
-                "origin_server_ts": BEGIN * 1000, "event_id": event_id(account(name)),
-            })
-        });
-        let said = lines.iter().map(|line| {
-            let kind = if line.is_by_bot() { "m.notice" } else { "m.text" };
-            // The plain text of a mention is the display name.
-            let body = line.text.replace("@Priya", "Priya:");
-            let mut content = json!({"msgtype": kind, "body": body});
-            if line.text.contains("@Priya") {
-                content["m.mentions"] = json!({"user_ids": [user("Priya")]});
-            }
-            if let Some(thread) = line.thread.map(event_id) {
-                content["m.relates_to"] = json!({
-                    "rel_type": "m.thread", "event_id": thread, "is_falling_back": true,
-                    "m.in_reply_to": {"event_id": thread},
-                });
-            }
-            if let Some(asked) = line.reply_to.map(|id| conversation.line(id)) {
-                let quote = format!("> <{}> {}", user(asked.author), asked.text);
-                content["body"] = json!(format!("{quote}\n\n{}", line.text));
-                content["m.relates_to"] =
-                    json!({"m.in_reply_to": {"event_id": event_id(asked.id)}});
-            }
-            if let Some(edited) = line.edits {
-                content["body"] = json!(format!("* {}", line.text));
-                content["m.new_content"] = json!({"msgtype": kind, "body": line.text});
-                content["m.relates_to"] =
-                    json!({"rel_type": "m.replace", "event_id": event_id(edited)});
-            }
-            json!({
-                "type": "m.room.message", "sender": user(line.author),
-                "content": if line.is_deleted { json!({}) } else { content },
-                "origin_server_ts": line.at.as_millisecond(), "event_id": event_id(line.id),
-            })
-        });
-        let events: Value = joins.chain(said).collect();
-        // The format is recognized by the first key.
-        let document = format!(r#"{{"room_name":"{channel}","messages":{events}}}"#);
-        write(&root, &format!("{channel}.json"), &document);
-    }
-    in_folder(folder, "matrix")
-}
-
-pub fn mattermost(folder: &Path) -> Vec<String> {
-    let conversation = Conversation::read();
-    let mut records = vec![json!({"type": "version", "version": 1})];
-    records.extend(CHANNELS.map(|channel| {
-        let kind = if channel == PRIVATE_CHANNEL { "P" } else { "O" };
-        json!({"type": "channel", "channel": {"team": "harbour", "name": channel, "type": kind}})
-    }));
-    records.extend(PEOPLE.map(
-        |(name, account)| json!({"type": "user", "user": {"username": account, "nickname": name}}),
-    ));
-    records.push(json!({"type": "bot", "bot": {"username": BOT.1, "display_name": BOT.0}}));
-    records.extend(CHANNELS.map(|channel| {
-        json!({"type": "post", "post": {
-            "team": "harbour", "channel": channel, "user": "nadia", "type": "system_join_channel",
-            "message": "nadia joined the channel.", "create_at": BEGIN * 1000,
-        }})
-    }));
-    let mut posts: Vec<(&str, Value)> = Vec::new();
-    for (line, edit) in conversation.kept() {
-        let text = edit.unwrap_or(line).text.replace("@Priya", "@priya");
-        let post = json!({
-            "team": "harbour", "channel": line.channel, "user": account(line.author),
-            "message": text, "create_at": line.at.as_millisecond(),
-            "edit_at": edit.map(|edit| edit.at.as_millisecond()), "replies": [],
-        });
-        match line.thread {
-            None => posts.push((line.id, post)),
-            Some(thread) => {
-                let (_, root) = posts.iter_mut().find(|(id, _)| *id == thread).unwrap();
-                root["replies"].as_array_mut().unwrap().push(post);
-            }
-        }
-    }
-    records.extend(posts.into_iter().map(|(_, post)| json!({"type": "post", "post": post})));
-    vec![write_lines(folder, "mattermost.jsonl", &records)]
 }
 
 /// Uses the ids that Slack assigns, so that prompts are as long as those of its export.

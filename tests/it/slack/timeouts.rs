@@ -102,8 +102,6 @@ async fn connect(
         inbox: inbox.clone(),
         archive,
         cursors: database.cursors.clone(),
-        weekly_notes: database.weekly_notes.clone(),
-        currency: "USD".into(),
     };
     let patient = SlackSettings { timeouts: patient(), ..settings.clone() };
     let identity = fetch_identity(&patient).await.unwrap();

@@ -67,9 +67,6 @@ CASE = {
     "language": "en",
     "context": [{"t": -700.5, "author": "Dov", "text": "does anybody know when the pump was last oiled?"}],
 }
-STATES = [json.loads(line) for line in (Path(__file__).parents[3] / "evals/state-en.jsonl").open()]
-# One that is no half of a pair.
-STATES = [case for case in STATES if "pair" not in case][:1]
 
 
 def model(provider, name=None, **params):
@@ -82,24 +79,21 @@ def home(agent, **more):
     return Home(**{"agents": {"response": agent, "state": agent}, "decision": {"state": "separate"}, **more})
 
 
-def evaluate(home, cases, *task):
+def evaluate(home, cases):
     """The calls that an evaluation has made."""
     file = home.folder / "cases.jsonl"
     file.write_text("".join(json.dumps(case) + "\n" for case in cases))
-    ended = home.run("eval", str(file), "--mind", "model", "--json", *task)
+    ended = home.run("eval", str(file), "--mind", "model", "--json")
     assert ended.returncode == 0, ended.stdout + ended.stderr + "\n".join(stand_in.violations)
     return json.loads(ended.stdout)
 
 
-@check("every provider: a judge with structured output, and a state, with every parameter")
+@check("every provider: a judge with structured output, with every parameter")
 def _():
     for provider in PROVIDERS:
-        plain = home(model(provider, **EVERYTHING))
-        for task, cases in (("decide", [CASE]), ("state", STATES)):
-            evaluate(plain, cases, "--task", task)
-            asked = stand_in.verify()
-            assert len(asked) == len(cases), f"{provider}: {len(asked)} requests for {len(cases)} cases"
-            assert asked[0].is_for_schema() == (task == "decide"), (provider, asked[0].body)
+        evaluate(home(model(provider, **EVERYTHING)), [CASE])
+        (asked,) = stand_in.verify()
+        assert asked.is_for_schema(), (provider, asked.body)
 
 
 @check("models that think: what they may think leaves room for the answer")

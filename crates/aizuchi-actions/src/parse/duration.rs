@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 use regex::Regex;
 
-use crate::MAX_MUTE;
+use crate::command::MAX_MUTE;
 
 /// Words that may come between a duration and the action.
 pub const DURATION_PARTICLES: [&str; 8] =

@@ -5,9 +5,9 @@ use aizuchi_model::rules::ToolRule;
 use aizuchi_model::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
 use aizuchi_model::texts;
 
+use crate::command::{Command, NearMiss, SettingRequest, SettingTarget};
 use crate::parse::quiet::Quiet;
 use crate::parse::{addressed_order, candidate_forms, normalize, own_words};
-use crate::{Command, NearMiss, SettingRequest, SettingTarget};
 
 const DEFAULT: [&str; 6] = ["default", "the default", "標準", "既定", "設定どおり", "元"];
 const HERE: [(&str, SettingTarget); 12] = [

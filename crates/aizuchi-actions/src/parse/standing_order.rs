@@ -1,8 +1,8 @@
 //! Commands about standing orders. The text of an order is kept as it was written: `@Aizuchi in this channel: answer in
 //! Japanese`, 「@Aizuchi このチャンネルでは：日本語で答えて」.
 
+use crate::command::{Command, StandingOrderCommand, StandingOrderTarget};
 use crate::parse::{addressed_order, candidate_forms, is_question, normalize};
-use crate::{Command, StandingOrderCommand, StandingOrderTarget};
 
 const IN_THREAD: [&str; 5] =
     ["in this thread", "for this thread", "このスレッドでは", "このスレッドで", "このスレッド"];

@@ -4,10 +4,10 @@
 
 use std::collections::HashSet;
 
+use aizuchi_actions::command::{Command, CommandRequest};
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::confirmation::{PossibleYes, confirmed};
-use aizuchi_actions::reply::CommandReplies;
 use aizuchi_actions::standing_order_trial::StepTrial;
-use aizuchi_actions::{Command, CommandRequest};
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{ConversationId, MessageId, UserId};
 use aizuchi_model::context::{Context, PendingCommand};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_llm::prompt::{Prompt, tool};
 use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
 use aizuchi_model::context::Context;
@@ -22,7 +22,7 @@ use aizuchi_store::StoreError;
 use futures_util::future::{Either, select};
 use tracing::warn;
 
-use crate::agent::follow_up::EndedCalls;
+use crate::agent::ended_calls::EndedCalls;
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;

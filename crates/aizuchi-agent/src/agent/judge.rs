@@ -8,11 +8,10 @@ use std::sync::Arc;
 use aizuchi_actions::settings::source_text;
 use aizuchi_llm::prompt::builder::{JudgeOptions, PromptOptions};
 use aizuchi_model::chat::{ConversationId, MessageId};
-use aizuchi_model::clock::{duration_from_seconds, seeded_random};
+use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::context::Context;
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::decision::gate::{Gate, GateInput};
-use aizuchi_model::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::verdict::{SilenceReason, Verdict};
 use aizuchi_model::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
@@ -37,6 +36,7 @@ use crate::inbox::calling::is_named;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
+
 impl Worker<'_> {
     pub(super) async fn judge(
         &self,
@@ -73,14 +73,6 @@ impl Worker<'_> {
             }
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
-        // The judge itself asked for the second look.
-        let may_skip = !asks_anyway && Gate::is_learned_from(mode);
-        if may_skip
-            && self.settings.keeps_moments
-            && let Some(closing) = self.close_by_learned_gate(&gate_input, evaluation)
-        {
-            return Ok(StepResult::Silent(closing));
-        }
         let owner = self.call_owner(claim, &context);
         let owner = CallOwner { sole_author: sole_author(&context), began, ..owner };
         let mut calls = Calls::new(owner, superseded, trace.attempts);
@@ -95,10 +87,6 @@ impl Worker<'_> {
             options.judge_options.known_state = Some(state);
         }
         let judgment = self.request_judgment(&context, &options, &mut calls).await?;
-        // A fallback may have judged instead of the model that was selected.
-        if let (Some(moment), Some(attempt)) = (&mut evaluation.moment, calls.attempts.last()) {
-            moment.judge = attempt.model.clone();
-        }
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
         let state = state.unwrap_or_default();
@@ -168,52 +156,11 @@ impl Worker<'_> {
         Ok(state)
     }
 
-    /// Records the moment for the learned gate; returns how the decision is closed if that gate says so.
-    fn close_by_learned_gate(
-        &self,
-        input: &GateInput<'_>,
-        evaluation: &mut Evaluation,
-    ) -> Option<DecisionClosing> {
-        let (moment, check) = self.check_learned_gate(input);
-        evaluation.moment = Some(moment);
-        match check {
-            LearnedCheck::Unchecked => None,
-            LearnedCheck::Judged => {
-                evaluation.passed_gates.push(Gate::Learned);
-                None
-            }
-            LearnedCheck::Skipped { rate } => {
-                let why = texts::judging::learned(self.persona.language, to_percent(rate));
-                let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
-                let state_hash = Some(input.context.state_hash());
-                Some(DecisionClosing { gate: Some(Gate::Learned), state_hash, ..closing })
-            }
-        }
-    }
-
-    /// Returns the verdict of the workspace's learned gate, and the features that it will learn from.
-    fn check_learned_gate(&self, input: &GateInput<'_>) -> (MomentFeatures, LearnedCheck) {
-        let judge = self.judge_mind(input.context).models.name();
-        let features = features::extract(input);
-        let gate = self.learned_gates.read(&input.context.conversation.workspace);
-        let has_say =
-            |gate: &Arc<LearnedGate>| gate.skipping.is_some() && Gate::is_learned_in(input.mode());
-        let Some(gate) = gate.filter(has_say) else {
-            return (MomentFeatures::judged(&judge, features), LearnedCheck::Unchecked);
-        };
-        let newest = input.context.newest_human_message();
-        let newest = newest.map_or("", |message| message.id.as_str());
-        let conversation = input.context.conversation.to_string();
-        // Drawn from the message, so that a retry of the step draws the same.
-        let draw = seeded_random(self.seed, &[&conversation, newest, "explore"]);
-        gate.check(&judge, features, draw)
-    }
-
     /// Returns the confidence from which posts are welcome often enough in the channel, if its rules ask for that and
     /// it is above the confidence that they require anyway.
     fn welcome_threshold(&self, context: &Context, rules: &ChannelRules) -> Option<f64> {
         let (tolerance, conversation) = (rules.tolerance?, &context.conversation);
-        let known = self.learned_gates.labels.read(&conversation.workspace)?;
+        let known = self.welcome_labels.read(&conversation.workspace)?;
         let threshold = known.threshold(&conversation.channel, rules.min_confidence, tolerance);
         (threshold > rules.min_confidence).then_some(threshold)
     }
@@ -333,8 +280,7 @@ impl Worker<'_> {
             | Gate::Unchanged
             | Gate::NothingOpen
             | Gate::Cooldown
-            | Gate::Share
-            | Gate::Learned => DecisionResult::ChoseSilence,
+            | Gate::Share => DecisionResult::ChoseSilence,
         };
         let why = match limit {
             Some(limit) => texts::judging::limit_reason(self.persona.language, limit),
@@ -412,11 +358,6 @@ fn hold_back(
         Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
         verdict => verdict,
     }
-}
-
-/// Converts a rate to percent with one decimal, rounded up: nothing is quite impossible.
-fn to_percent(rate: f64) -> f64 {
-    (rate * 1000.0).ceil() / 10.0
 }
 
 /// Drafts a reaction to a message.

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 pub(super) const MAX_COMMAND_ANSWERS: usize = 20;
 /// How long a post counts.
 const RECENT: SignedDuration = SignedDuration::from_mins(1);
-/// A user who got a post lately gets at most every how many-th turn, and leaves the others to others.
+/// A user who got a post lately gets at most one of this many turns. The others are for other users.
 const OWN_TURNS: i32 = 2;
 
 /// An answer that a user gets only so often in a channel.
@@ -29,8 +29,8 @@ pub(super) enum PacedNotice {
 }
 
 impl PacedNotice {
-    /// Returns how many a user gets, and in what time.
-    fn most(self) -> (usize, SignedDuration) {
+    /// Returns how many a user gets, and in how long a time.
+    fn limit(self) -> (usize, SignedDuration) {
         match self {
             PacedNotice::ToCommand => (MAX_COMMAND_ANSWERS, RECENT),
             PacedNotice::OfLimit => (1, SignedDuration::from_hours(1)),
@@ -112,7 +112,7 @@ impl Pace {
             if let Some(known) = decisions.iter().position(|other| *other == decision) {
                 return Some(known + 1);
             }
-            (decisions.len() < notice.most().0).then(|| {
+            (decisions.len() < notice.limit().0).then(|| {
                 channel.notices.push((notice, user.clone(), decision, now));
                 decisions.len() + 1
             })
@@ -141,7 +141,7 @@ impl Pace {
         let mut channels = self.channels.lock();
         let channel = channels.entry(key).or_default();
         channel.turns.retain(|turn| now - turn.at < RECENT);
-        channel.notices.retain(|(notice, .., at)| now - *at < notice.most().1);
+        channel.notices.retain(|(notice, .., at)| now - *at < notice.limit().1);
         act(channel)
     }
 }

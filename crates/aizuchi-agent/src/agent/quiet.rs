@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::command::{Command, CommandRequest};
 use aizuchi_actions::parse::setting::WrittenSetting;
-use aizuchi_actions::{Command, CommandRequest, settings};
+use aizuchi_actions::settings;
 use aizuchi_model::chat::{ConversationId, Message, Role};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::DecisionResult;

@@ -20,7 +20,7 @@ use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::draft::{with_due, with_reason, with_settled};
-use crate::agent::follow_up::EndedCalls;
+use crate::agent::ended_calls::EndedCalls;
 use crate::agent::generate::Generated;
 use crate::agent::pace::PacedNotice;
 use crate::agent::reserve::Calls;

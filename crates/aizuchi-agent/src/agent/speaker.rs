@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_llm::builtin::BuiltinMind;
 use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_llm::prompt::tokens::TokenCorrections;
 use aizuchi_model::chat::ConversationId;
 use aizuchi_model::chat::local;
-use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::tolerance::WelcomeLabels;
 use aizuchi_model::memory::{MemoryKey, MemoryScope};
 use aizuchi_model::persona::{Language, Persona};
 use aizuchi_store::StoreError;
@@ -89,12 +89,12 @@ impl Agent {
             named: self.minds.named.clone(),
             transcription: self.minds.transcription.as_ref().map(&mind),
         };
-        self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
+        self.variant(minds, translate(&self.persona), prompts, self.welcome_labels.clone())
     }
 
     /// Returns a copy of this agent with the built-in mind, for the demo: the demo runs the same with any connected
-    /// model, and costs nothing. The built-in judge's verdicts say nothing about the connected judge, so nothing is
-    /// learned from them.
+    /// model, and costs nothing. No threshold of the
+    /// connected judge applies to the built-in one.
     pub fn for_demo(&self, prompts: PromptBuilder) -> Self {
         let minds = Minds::from_llm(Arc::new(BuiltinMind), &self.persona);
         self.variant(minds, self.persona.clone(), prompts, Arc::default())
@@ -105,7 +105,7 @@ impl Agent {
         minds: Minds,
         persona: Arc<Persona>,
         prompts: PromptBuilder,
-        learned_gates: Arc<LearnedGates>,
+        welcome_labels: Arc<WelcomeLabels>,
     ) -> Self {
         let answers = &self.command_answers;
         Self {
@@ -115,7 +115,7 @@ impl Agent {
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
             prompt_builder: prompts.into(),
-            learned_gates,
+            welcome_labels,
             // Token corrections that were learned in one language say little about another.
             token_corrections: TokenCorrections::default(),
             state_cache: StateCache::default(),

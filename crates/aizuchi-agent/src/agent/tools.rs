@@ -13,7 +13,7 @@ pub(super) mod external;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_llm::LlmResponse;

@@ -1,10 +1,11 @@
 //! Commands in heard messages, and the orders that follow from them: what they are, and how they are carried out.
 
+use aizuchi_actions::command::{Command, CommandRequest, stop_order};
 use aizuchi_actions::confirmation::{PossibleYes, confirmed};
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_actions::parse::setting::WrittenSetting;
-use aizuchi_actions::{Command, CommandRequest, settings, standing_orders, stop_order};
+use aizuchi_actions::{settings, standing_orders};
 use aizuchi_model::chat::{Arrival, ChannelId, ConversationId, Heard, Message, MessageId};
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::memory::asker;

@@ -1,6 +1,6 @@
 //! Carries out `forget that`: looks up what it refers to, and removes it from all memories that contain it.
 
-use aizuchi_actions::CommandRequest;
+use aizuchi_actions::command::CommandRequest;
 use aizuchi_actions::forget_that::{self, ForgetTargets};
 use aizuchi_store::StoreError;
 

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use crate::inbox::calling::{is_call, is_named, is_typed_mention};
 use crate::inbox::conversation_cache::HeardLinks;
-use crate::inbox::own_thread::only_closes;
+use crate::inbox::thread_follow_up::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
 
 impl Inbox {

@@ -1,7 +1,7 @@
 //! What is put to the persona without a mention, and what plain words ask of it: measured on lines of which the writer
 //! did not know the rules, half of them in each language. Of each file the lines with odd numbers were fitted on.
 
-use aizuchi_actions::{Command, SettingRequest};
+use aizuchi_actions::command::{Command, SettingRequest};
 use aizuchi_harness::fixtures::{message, thread, top_level};
 use aizuchi_harness::harness::{Harness, PERSONA_USER_ID};
 use aizuchi_harness::test_store::{TestStore, on_every_store};

@@ -9,9 +9,7 @@ use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
-use aizuchi_model::chat::{
-    ChannelId, ConversationId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId,
-};
+use aizuchi_model::chat::{ChannelId, Cursor, Heard, MessageId, UserId, Visibility, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::platform::PlatformError;
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
@@ -22,7 +20,6 @@ use aizuchi_platform::keeper::{
 use aizuchi_store::query::ProposalQuery;
 use aizuchi_store::{Cursors, StoreError};
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
@@ -154,24 +151,8 @@ impl KeeperChat for TestChat {
         Ok(())
     }
 
-    async fn notify(&self, _: &UserId, _: &str, _: &str) -> Result<(), PlatformError> {
-        panic!("no keeper wants to be told of the week")
-    }
-
-    async fn is_notified(&self, _: &UserId, _: &str, _: Timestamp) -> Result<bool, PlatformError> {
-        panic!("no keeper wants to be told of the week")
-    }
-
     fn delivery_timeout(&self) -> SignedDuration {
         SETTLES_AFTER
-    }
-
-    fn has_caught_up(&self, _: &ConversationId) -> bool {
-        true
-    }
-
-    fn link(&self, _: &ConversationId, _: &MessageId) -> Option<String> {
-        None
     }
 }
 
@@ -216,10 +197,7 @@ impl Story {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: Arc::new(MortalCursors { inner: cursors, points: chat.points.clone() }),
-            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
-            zone: TimeZone::UTC,
-            currency: "USD".into(),
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
         };
         Self { harness, keepers, chat, rooms: AtomicUsize::new(0) }

@@ -221,7 +221,7 @@ impl Burst {
     }
 
     async fn says(&self, number: usize, text: &str) {
-        self.harness.says_in(own_thread(number), &format!("user{number}"), text).await;
+        self.harness.says_in(thread_follow_up(number), &format!("user{number}"), text).await;
     }
 
     /// The number of decisions per result and gate.
@@ -248,7 +248,7 @@ fn capped() -> Rulebook {
     }
 }
 
-fn own_thread(number: usize) -> ConversationId {
+fn thread_follow_up(number: usize) -> ConversationId {
     thread("garden", &format!("t{number:03}"))
 }
 
@@ -410,7 +410,7 @@ async fn judgments_at_once_leave_the_share_of_mentions() {
             assert_eq!(row.why.as_deref(), Some("my budget was used up (mention_share)"));
         }
         // A share is still left for a mention.
-        burst.harness.says_in(own_thread(burst_size()), "zoe", "@Aizuchi and this?").await;
+        burst.harness.says_in(thread_follow_up(burst_size()), "zoe", "@Aizuchi and this?").await;
         burst.run().await;
         assert_eq!(burst.mind.tokens(), spent + CALL_TOKENS);
     })
@@ -422,7 +422,7 @@ async fn mentions_by_one_user_at_once_get_as_many_answers_as_one_user_gets() {
     on_every_store(async |store| {
         let burst = Burst::new(store, 2, 1, Rulebook::default()).await;
         for number in 0..burst_size() {
-            burst.harness.says_in(own_thread(number), "alice", "@Aizuchi and this?").await;
+            burst.harness.says_in(thread_follow_up(number), "alice", "@Aizuchi and this?").await;
         }
         burst.run().await;
         let ends = burst.ends().await;
@@ -444,7 +444,7 @@ async fn one_users_edits_get_as_many_answers_as_one_user_gets() {
         let options = HarnessOptions::from_rulebook(book.clone());
         let harness = Harness::new(store).await.with_options(options);
         for number in 0..2 {
-            let thread = own_thread(number);
+            let thread = thread_follow_up(number);
             let id = harness.says_in(thread.clone(), "alice", "hello").await;
             for edit in 0..4 {
                 harness.pass(2).await;
@@ -469,7 +469,7 @@ async fn a_mention_is_answered_however_often_its_message_was_edited() {
         let options = HarnessOptions::from_rulebook(book.clone());
         let harness = Harness::new(store).await.with_options(options);
         for number in 0..3 {
-            let thread = own_thread(number);
+            let thread = thread_follow_up(number);
             let id = harness.says_in(thread.clone(), "alice", "wo has teh key").await;
             for text in ["who has teh key", "who has the key", "who has the key?", "well, who?"] {
                 harness.pass(1).await;
@@ -492,7 +492,7 @@ async fn one_users_questions_in_many_threads_are_judged_and_answered_a_few_times
         burst.mind.script.set_default(PromptVerb::Judge, JOIN);
         let threads = cases(45, 180);
         for number in 0..threads {
-            burst.harness.says_in(own_thread(number), "alice", "who has the key?").await;
+            burst.harness.says_in(thread_follow_up(number), "alice", "who has the key?").await;
         }
         burst.run().await;
         let posts = burst.harness.platform.posted_texts().len() as u64;
@@ -512,15 +512,15 @@ async fn one_users_messages_are_judged_a_few_times_an_hour() {
     on_every_store(async |store| {
         let burst = Burst::new(store, 2, 1, Rulebook::default()).await;
         for number in 0..40 {
-            burst.harness.says_in(own_thread(number), "alice", "who has the key?").await;
+            burst.harness.says_in(thread_follow_up(number), "alice", "who has the key?").await;
         }
         burst.run().await;
         let judged =
             BTreeMap::from([(("chose_silence", ""), 30), (("over_budget", "judge_calls"), 10)]);
         assert_eq!(burst.ends().await, judged);
         // What another user says in the same conversation is judged.
-        burst.harness.says_in(own_thread(0), "alice", "does nobody know?").await;
-        burst.harness.says_in(own_thread(0), "bob", "what is it?").await;
+        burst.harness.says_in(thread_follow_up(0), "alice", "does nobody know?").await;
+        burst.harness.says_in(thread_follow_up(0), "bob", "what is it?").await;
         burst.run().await;
         assert_eq!(burst.mind.calls.load(Ordering::SeqCst), 31);
     })

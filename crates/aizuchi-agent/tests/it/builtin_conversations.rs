@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::fixtures::top_level;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
@@ -222,11 +221,10 @@ async fn thanks_by_name_get_a_nod_at_once() {
     Ken: @Aizuchi where is the spare key?
       → Aizuchi: Mia said at 08:00: “The spare key hangs behind the bar.”
     Ken: thanks Aizuchi   [👍]
-    Ken: @Aizuchi good night
-      → Aizuchi: Good night, Ken.
+    Ken: @Aizuchi good night   [👍]
     Some(Spoke): Some("Ken asked me")
     Some(Reacted): Some("Ken spoke to me")
-    Some(Spoke): Some("Ken mentioned me")
+    Some(Reacted): Some("Ken mentioned me")
     None: None
     "#);
 }
@@ -253,16 +251,4 @@ async fn reasons(harness: &Harness) -> String {
     let decisions = harness.decisions("garden").await.into_iter();
     let reason = |decision: Decision| format!("{:?}: {:?}\n", decision.ended, decision.why);
     decisions.map(reason).collect()
-}
-
-/// Users who read both channels do not see the same joke twice.
-#[tokio::test]
-async fn two_channels_are_told_two_jokes() {
-    let harness = Harness::new(TestStore::sqlite().await).await.with_options(options(Language::En));
-    for channel in ["garden", "kitchen"] {
-        harness.says_in(top_level(channel), "Ken", "@Aizuchi tell me a joke").await;
-        harness.pass(5).await;
-    }
-    let told = harness.platform.posted_texts();
-    assert!(told.len() == 2 && told[0] != told[1], "{told:?}");
 }

@@ -10,7 +10,6 @@ use aizuchi_model::decision::consent::ConsentChoice;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use aizuchi_platform::keeper::{KeeperLengths, Keepers};
-use jiff::tz::TimeZone;
 
 use crate::consents::{Garden, PLANT, Shed, are_settled, caller, consents, options, script_a_call};
 use crate::keepers::{TestChat, look};
@@ -39,11 +38,8 @@ async fn all_who_are_answered_are_named_and_told() {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
-            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
-            zone: TimeZone::UTC,
-            currency: "USD".into(),
         };
         look(&keepers, &chat).await;
         let note = chat.questions.lock().unwrap()[0].note.clone();

@@ -8,7 +8,6 @@ use aizuchi_model::chat::{ChannelId, UserId};
 use aizuchi_model::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_model::persona::Language;
 use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
-use jiff::tz::TimeZone;
 use serde_json::json;
 
 use crate::consents::{Garden, PLANT, consents, decide};
@@ -46,11 +45,8 @@ async fn an_open_question_outlasts_many_later_calls() {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
-            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
-            zone: TimeZone::UTC,
-            currency: "USD".into(),
         };
         look(&keepers, &chat).await;
         let asked = chat.texts();

@@ -501,11 +501,8 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
                 inbox: harness.inbox.clone(),
                 archive: harness.store.archive.clone(),
                 cursors: harness.store.cursors.clone(),
-                weekly_notes: harness.store.weekly_notes.clone(),
                 language,
                 lengths: KeeperLengths { form: 3_000, post: 3_000 },
-                zone: TimeZone::UTC,
-                currency: "USD".into(),
             };
             let chat = TestChat::default();
             for _ in 0..2 {

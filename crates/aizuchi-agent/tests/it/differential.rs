@@ -19,7 +19,6 @@ use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::context::{ContextLimits, ContextWindow, StateHash};
 use aizuchi_model::decision::gate::Gate;
-use aizuchi_model::decision::learned::MomentFeatures;
 use aizuchi_model::decision::{
     Attempt, AttemptResult, DecisionId, DecisionResult, Evaluation, Judgment, ModelExchange, Price,
     Usage,
@@ -637,13 +636,8 @@ async fn outcome(
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
-    // An evaluation without a moment leaves the previous one.
-    let moment = conversation_state.map(|_| MomentFeatures::judged("a judge", vec![0.125, 2.0]));
-    let weighed = Evaluation {
-        conversation_state,
-        moment,
-        ..Evaluation::new(Mode::Facilitator, vec![Gate::Muted])
-    };
+    let weighed =
+        Evaluation { conversation_state, ..Evaluation::new(Mode::Facilitator, vec![Gate::Muted]) };
     let with_files = context.messages().filter(|message| !message.attachments.is_empty());
     let read = |message: &Arc<Message>| ReadAttachment {
         message: message.id.clone(),

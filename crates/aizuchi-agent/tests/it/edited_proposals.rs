@@ -17,7 +17,6 @@ use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use jiff::SignedDuration;
-use jiff::tz::TimeZone;
 
 /// A pending proposal in a channel whose keeper is ren.
 struct Story {
@@ -42,10 +41,7 @@ impl Story {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
-            weekly_notes: harness.store.weekly_notes.clone(),
             language,
-            zone: TimeZone::UTC,
-            currency: "USD".into(),
             lengths: KeeperLengths { form: 40, post: 20 },
         };
         harness.says("alice", "when do I cut the roses?").await;

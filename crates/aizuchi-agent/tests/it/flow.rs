@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::agent::{Agent, Minds};
 use aizuchi_agent::runner::{Runner, RunnerSettings};
 use aizuchi_harness::fixtures::{at, message, top_level};
@@ -215,7 +215,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             persona,
             prompt_builder: aizuchi_harness::harness::prompts(aizuchi_model::persona::Language::En)
                 .into(),
-            learned_gates: Default::default(),
+            welcome_labels: Default::default(),
             token_corrections: Default::default(),
             state_cache: Default::default(),
             deferrals: aizuchi_agent::agent::defer::Deferrals::default(),

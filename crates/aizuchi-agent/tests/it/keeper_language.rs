@@ -11,7 +11,6 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_platform::keeper::edit::FilledForm;
 use aizuchi_platform::keeper::{Click, ClickAnswer, KeeperLengths, Keepers};
-use jiff::tz::TimeZone;
 
 use crate::keepers::{TestChat, look};
 
@@ -63,10 +62,7 @@ async fn a_keeper_is_asked_in_the_language_of_the_channel() {
                 inbox: harness.inbox.clone(),
                 archive: harness.store.archive.clone(),
                 cursors: harness.store.cursors.clone(),
-                weekly_notes: harness.store.weekly_notes.clone(),
                 language: global,
-                zone: TimeZone::UTC,
-                currency: "USD".into(),
                 lengths: KeeperLengths { form: 3_000, post: 3_000 },
             };
             let chat = TestChat::default();

@@ -7,7 +7,7 @@ use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
-use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::proposal::ProposalId;
 use aizuchi_model::memory::asker;
 use aizuchi_model::persona::Language;
@@ -20,7 +20,6 @@ use aizuchi_platform::keeper::{
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 /// A private chat and its contents.
@@ -64,29 +63,8 @@ impl KeeperChat for TestChat {
         Ok(())
     }
 
-    async fn notify(&self, _keeper: &UserId, _key: &str, _text: &str) -> Result<(), PlatformError> {
-        panic!("no keeper wants to be told of the week")
-    }
-
-    async fn is_notified(
-        &self,
-        _keeper: &UserId,
-        _key: &str,
-        _since: Timestamp,
-    ) -> Result<bool, PlatformError> {
-        Ok(false)
-    }
-
     fn delivery_timeout(&self) -> SignedDuration {
         SignedDuration::ZERO
-    }
-
-    fn has_caught_up(&self, _conversation: &ConversationId) -> bool {
-        true
-    }
-
-    fn link(&self, _conversation: &ConversationId, _message: &MessageId) -> Option<String> {
-        None
     }
 }
 
@@ -114,10 +92,7 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
         inbox: harness.inbox.clone(),
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
-        weekly_notes: harness.store.weekly_notes.clone(),
         language: Language::En,
-        zone: TimeZone::UTC,
-        currency: "USD".into(),
         lengths: KeeperLengths { form: 3_000, post: 3_000 },
     };
     (harness, keepers)

@@ -1,7 +1,7 @@
 //! Commands that a backfill delivers before their event, on every store: commands that are only seconds old are
 //! executed once, and in order.
 
-use aizuchi_actions::{Command, CommandRequest, MuteScope};
+use aizuchi_actions::command::{Command, CommandRequest, MuteScope};
 use aizuchi_harness::fixtures::{message, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::{TestStore, on_every_store};

@@ -9,9 +9,9 @@ use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{ChannelId, Role};
-use aizuchi_model::decision::learned::LearnedGates;
+use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::proposal::ProposalChoice;
-use aizuchi_model::decision::tolerance::MIN_LABELS;
+use aizuchi_model::decision::tolerance::{ChannelLabels, Label, MIN_LABELS, WelcomeLabels};
 use aizuchi_model::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_store::order::Order;
 use aizuchi_store::query::ProposalQuery;
@@ -31,9 +31,8 @@ fn learner(harness: &Harness) -> Learner {
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
         clock: harness.clock.clone(),
-        miss: None,
         rulebook: rulebook.into(),
-        gates: Arc::new(LearnedGates::default()),
+        welcome_labels: Arc::default(),
     }
 }
 
@@ -42,7 +41,7 @@ async fn threshold(learner: &Learner) -> i64 {
     learner.step().await.unwrap();
     // Nothing is known about a workspace from which nothing was heard.
     let least = rules().min_confidence;
-    let known = learner.gates.labels.read(&workspace());
+    let known = learner.welcome_labels.read(&workspace());
     let threshold = known.map_or(least, |it| it.threshold(&ChannelId::new("garden"), least, 0.05));
     (threshold * 100.0).round() as i64
 }
@@ -138,4 +137,56 @@ async fn what_is_learned_anew_stays_so_however_many_orders_follow() {
         assert_eq!(threshold(&learner).await, 70, "what was before does not come back");
     })
     .await;
+}
+
+#[tokio::test]
+async fn words_that_are_often_unwelcome_are_held_back() {
+    let told = on_every_database(async |store| {
+        let rules = ChannelRules { tolerance: Some(0.05), ..ChannelRules::default() };
+        let welcome_labels = Arc::new(WelcomeLabels::default());
+        let options = HarnessOptions {
+            welcome_labels: welcome_labels.clone(),
+            ..HarnessOptions::from_rules(rules.clone())
+        };
+        let harness = Harness::new(store).await.with_options(options);
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        let says = async |text: &str| {
+            harness.says("alice", text).await;
+            // Long enough that no gate applies.
+            harness.pass(4000).await;
+            harness.decisions("garden").await.pop().unwrap()
+        };
+        // The judge's confidence when it joins in.
+        let known = async |is_welcome: bool, count: usize| {
+            let labels = vec![Label { confidence: 0.9, is_welcome }; count];
+            let channels = ChannelLabels::from([(ChannelId::new("garden"), labels)]);
+            welcome_labels.replace(workspace(), channels.into());
+            says("does anyone know where the ladder went?").await
+        };
+        let too_few = known(false, MIN_LABELS - 1).await;
+        assert_eq!(too_few.ended, Some(DecisionResult::Spoke));
+        let welcome = known(true, 200).await;
+        assert_eq!(welcome.ended, Some(DecisionResult::Spoke));
+        let held_back = known(false, 200).await;
+        assert_eq!(held_back.ended, Some(DecisionResult::ChoseSilence));
+        assert!(held_back.judgment.unwrap().should_respond);
+        // A mention is still answered.
+        assert_eq!(says("@Aizuchi are you there?").await.ended, Some(DecisionResult::Spoke));
+
+        // The ratings in the ledger replace them: three posts without any feedback.
+        let rulebook = Rulebook { default_rules: rules, ..Rulebook::default() };
+        let learner = Learner {
+            rulebook: rulebook.into(),
+            welcome_labels: welcome_labels.clone(),
+            ..learner(&harness)
+        };
+        learner.step().await.unwrap();
+        assert_eq!(welcome_labels.read(&workspace()).unwrap().labels, ChannelLabels::new());
+        let ladder = says("does anyone know where the ladder went?").await;
+        assert_eq!(ladder.ended, Some(DecisionResult::Spoke));
+        held_back.why.unwrap()
+    })
+    .await;
+    let expected = "here, words under 1.00 were unwelcome more often than 5.0 %";
+    assert!(told.contains(expected), "{told}");
 }

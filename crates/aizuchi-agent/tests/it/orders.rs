@@ -75,7 +75,6 @@ async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
         store: store.clone(),
         archive: store.clone(),
         cursors: store.clone(),
-        weekly_notes: store.clone(),
         uploads: store,
         database: None,
         database_store: None,

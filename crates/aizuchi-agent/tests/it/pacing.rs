@@ -82,7 +82,7 @@ impl Flood {
     }
 }
 
-fn own_thread(number: usize) -> ConversationId {
+fn thread_follow_up(number: usize) -> ConversationId {
     thread("garden", &format!("1{number:03}"))
 }
 
@@ -94,7 +94,7 @@ fn commands() -> impl Iterator<Item = String> {
 #[tokio::test]
 async fn one_members_commands_in_many_threads_keep_nobody_waiting() {
     on_every_store(async |store| {
-        let flood = Flood::new(store, own_thread, commands()).await;
+        let flood = Flood::new(store, thread_follow_up, commands()).await;
         flood.assert_others_were_answered_within_seconds(1, 1);
         assert_eq!(flood.posts.len(), 20, "{:#?}", flood.posts);
         let told = flood.posts.iter().filter(|text| text.contains("I answer 20 commands a minute"));
@@ -122,7 +122,7 @@ async fn one_members_commands_in_one_place_keep_nobody_waiting() {
 async fn one_members_mentions_keep_nobody_waiting() {
     on_every_store(async |store| {
         let texts = (0..200).map(|number| format!("@Aizuchi and {number}?"));
-        let flood = Flood::new(store, own_thread, texts).await;
+        let flood = Flood::new(store, thread_follow_up, texts).await;
         flood.assert_others_were_answered_within_seconds(1, 1);
         assert_eq!(flood.posts.len(), 31, "{:#?}", flood.posts);
     })

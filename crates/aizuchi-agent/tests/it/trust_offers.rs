@@ -17,7 +17,6 @@ use aizuchi_store::order::Order;
 use aizuchi_store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_store::query::ProposalQuery;
 use aizuchi_store::refusal_reason::RefusalReason;
-use jiff::tz::TimeZone;
 
 use crate::keepers::{TestChat, look};
 
@@ -47,10 +46,7 @@ impl Story {
             inbox: harness.inbox.clone(),
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
-            weekly_notes: harness.store.weekly_notes.clone(),
             language: Language::En,
-            zone: TimeZone::UTC,
-            currency: "USD".into(),
             lengths: KeeperLengths { form: 3_000, post: 3_000 },
         };
         Self { harness, keepers, chat: TestChat::default() }

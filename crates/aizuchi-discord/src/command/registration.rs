@@ -1,7 +1,7 @@
 //! The subcommands of `/aizuchi`, and the command text for each, as a user would write it in a channel. The core parses
 //! the commands themselves.
 
-use aizuchi_actions::{Command, MuteScope};
+use aizuchi_actions::command::{Command, MuteScope};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
 use aizuchi_model::texts::discord;

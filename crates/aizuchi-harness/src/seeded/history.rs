@@ -251,7 +251,6 @@ impl<'a> History<'a> {
                 80..87 => (Some(ChoseSilence), Some(Gate::Directed), false),
                 87..92 => (Some(ChoseSilence), Some(Gate::Cooldown), false),
                 92..95 => (Some(ChoseSilence), Some(Gate::QuietHours), false),
-                95..98 => (Some(ChoseSilence), Some(Gate::Learned), false),
                 _ => (Some(ChoseSilence), Some(Gate::Share), false),
             }
         };

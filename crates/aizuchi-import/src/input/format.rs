@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::export_lines::LineKind;
 use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
 use crate::input::file_kind::{FileKind, READ};
-use crate::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
+use crate::input::{InputFormat, InputWriter, discord, slack};
 use crate::json_lines::{MAX_LINE_BYTES, read_lines};
 
 /// The endings of files that may hold chat. Those of other files are not looked at.
@@ -47,7 +47,7 @@ pub(super) fn read_alone(
 ) -> anyhow::Result<InputFormat> {
     let (kind, line) = sniff(input)?;
     let format = kind.format().with_context(|| kind.refusal(shown))?;
-    read_file(&mut line.chain(input), format, shown, "", writer)?;
+    read_file(&mut line.chain(input), format, "", writer)?;
     Ok(format)
 }
 
@@ -67,16 +67,12 @@ fn sniff(input: &mut dyn BufRead) -> std::io::Result<(FileKind, Vec<u8>)> {
 fn read_file(
     input: &mut dyn BufRead,
     format: InputFormat,
-    name: &str,
     label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     match format {
         InputFormat::JsonLines => read_json_lines(input, &format!("{label}line "), writer),
         InputFormat::Discord => discord::read_file(input, label, &|channel| channel.name(), writer),
-        InputFormat::Matrix => matrix::read(input, label, writer),
-        InputFormat::Mattermost => mattermost::read(input, label, writer),
-        InputFormat::SlackMessages => slack::read_messages(input, name, label, writer),
         // Neither is a file by itself.
         InputFormat::Slack | InputFormat::Database => Ok(()),
     }
@@ -136,7 +132,7 @@ fn read_all(
             }
             Some(format) => {
                 let label = format!("{name}, ");
-                read_file(&mut *files.open(&name)?, format, &name, &label, writer)?;
+                read_file(&mut *files.open(&name)?, format, &label, writer)?;
             }
             None if kind == FileKind::Unknown && !has_ending(&name, &JSON_ENDINGS) => {}
             None => writer.add_unrecognized(&name),

@@ -3,7 +3,6 @@
 //! <https://slack.com/help/articles/220556107>
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::BufRead;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, UserId, Visibility};
@@ -17,11 +16,10 @@ use aizuchi_slack::mrkdwn::message::read_message;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::history::{RecordedMessage, describe_json_error};
+use crate::history::RecordedMessage;
 use crate::input::InputWriter;
 use crate::input::document::{ExportReader, read_document};
 use crate::input::export_files::{ExportFiles, JSON_ENDINGS, has_ending};
-use crate::json_lines::read_lines;
 
 /// The list of the channels that everybody can read, and the lists of the others.
 const PUBLIC_LIST: &str = "channels.json";
@@ -95,44 +93,6 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
     }
     unrecognized.iter().for_each(|name| writer.add_unrecognized(name));
     Ok(())
-}
-
-/// Reads messages as Slack's API has them, one a line. Their channel is the one that they name, or the file. As with
-/// other lines, they are taken unless they, an earlier one or the channel's id say that they are private.
-pub fn read_messages(
-    input: &mut dyn BufRead,
-    name: &str,
-    label: &str,
-    writer: &mut InputWriter<'_>,
-) -> anyhow::Result<()> {
-    writer.begin_file(format!("{label}line "));
-    let file = name.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or(name);
-    let directory = Directory::default();
-    read_lines(input, &mut |number, line| {
-        let parsed = line.and_then(|line| {
-            serde_json::from_slice::<Value>(line).map_err(|error| describe_json_error(&error))
-        });
-        let raw = match parsed {
-            Ok(raw) => raw,
-            Err(problem) => {
-                writer.add_bad(number, problem);
-                return Ok(());
-            }
-        };
-        let id = parse_id(&raw["channel"]).unwrap_or(file).to_owned();
-        let is_id = id.len() >= MIN_ID_LETTERS && !id.contains(char::is_lowercase);
-        let is_private = match non_empty_str(&raw["channel_type"]) {
-            Some(kind) => kind != "channel",
-            // The ids of direct messages and of private channels begin with these letters.
-            None => is_id && id.starts_with(['D', 'G']) || writer.counted_private.contains(&id),
-        };
-        if !writer.takes_channel(&id, is_private) {
-            return Ok(());
-        }
-        let channel = SlackChannel { id: ChannelId::new(&*id), name: id, visibility: None };
-        let mut reader = DayFileReader { channel: &channel, directory: &directory, writer };
-        reader.element(number, raw)
-    })
 }
 
 /// The files of an export besides its lists.

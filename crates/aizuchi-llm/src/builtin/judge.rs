@@ -109,11 +109,11 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
     quotes.answers_plainly(&message.text).then_some(&**message)
 }
 
-/// A lone call comes after a pause of this length: what is told is nobody's turn while others write.
+/// How long a channel must be quiet before the mind takes up a message that nobody has answered.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// After this one it may have been followed by what seems to reply to it, among few writers.
+/// After a pause of this length, it does so even if a later message looks like a reply, where few users write.
 const LONG_PAUSE: SignedDuration = SignedDuration::from_secs(75);
-/// So many writers at most, since among more of them it is less clear to whom that replies.
+/// The number of users up to which few write. Among more, it is less clear whom such a message replies to.
 const LONG_PAUSE_WRITERS: usize = 4;
 /// Among more writers than this, nobody knows who would react.
 const MAX_WRITERS: usize = 6;

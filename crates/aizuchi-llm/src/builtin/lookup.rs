@@ -27,8 +27,6 @@ use crate::builtin::vocabulary::truncate_quote;
 const RECAP_MESSAGES: usize = 6;
 /// The maximum number of messages in a summary of one topic.
 const TOPIC_MESSAGES: usize = 8;
-/// The maximum number of things that the mind tells users about themselves.
-const ASKERS_MESSAGES: usize = 4;
 /// The maximum number of quotes in an answer to who said what.
 const SAID_MESSAGES: usize = 3;
 
@@ -95,16 +93,6 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The asker's name, and what they said about themselves.
-    pub fn about_asker(&self) -> String {
-        let (language, name, quotes) = (self.language, Name(&self.name), self.quotes());
-        let told = quotes.of_themselves(self.asker, ASKERS_MESSAGES);
-        match told.is_empty() {
-            true => texts::builtin::nothing_about_you(language, name),
-            false => self.listed(&texts::builtin::about_you(language, name), &quotes, &told),
-        }
-    }
-
     /// What was said that answers the question, or that there is no answer. Once per conversation it explains why it
     /// can only quote.
     pub fn question(&self, question: &str) -> String {
@@ -161,8 +149,7 @@ impl<'a> Answer<'a> {
         let lower = normalize(question);
         let goes_on =
             content_words(question).is_empty() || holds_any(&lower, List::GoesOn.phrases());
-        let (_, request) = self.earlier_request().filter(|_| goes_on)?;
-        match request {
+        match self.earlier_request().filter(|_| goes_on)? {
             Request::Question(earlier) => Some(earlier),
             Request::Said { topic, .. } => Some(topic),
             _ => None,
@@ -322,18 +309,6 @@ impl<'a> Answer<'a> {
         match self.own_messages().any(|message| message.text.contains(connect)) {
             true => cannot,
             false => texts::builtin::with_hint(language, &cannot, connect),
-        }
-    }
-
-    /// That the mind has no opinion, with what was said about the subject.
-    pub fn opinion(&self) -> String {
-        let (language, quotes) = (self.language, self.quotes());
-        let none = texts::builtin::no_opinion(language, Name(&self.name));
-        match quotes.nearest(&without_call(&self.message.text, &self.prompt.persona.name)) {
-            Some(known) => {
-                texts::builtin::but_known(language, &none, &quotes.describe(&known, self.asker))
-            }
-            None => none,
         }
     }
 }

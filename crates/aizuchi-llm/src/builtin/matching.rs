@@ -4,7 +4,7 @@ use crate::builtin::phrases::List;
 
 /// The maximum length of a request. Real ones are shorter, but users may write any length, and each word is compared
 /// with many.
-pub const MAX_REQUEST_BYTES: usize = 500;
+const MAX_REQUEST_BYTES: usize = 500;
 
 /// Whether a text says that something has changed: "it moved to Friday", 「やっぱり金曜」.
 pub fn changes(text: &str) -> bool {
@@ -87,7 +87,7 @@ pub fn holds(lower: &str, phrase: &str) -> bool {
 }
 
 /// Whether the phrase at this position is not part of a longer word in Latin letters.
-pub fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
+fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
     let is_word = |character: Option<char>| {
         character.is_some_and(|character| character.is_ascii_alphanumeric())
     };

@@ -11,23 +11,12 @@ use strum::{EnumString, VariantArray};
 pub enum Topic {
     Time,
     Date,
-    /// Who the mind is.
+    /// Who or what the mind is.
     Identity,
-    /// Whether the mind is a bot.
-    IsBot,
-    /// Whether the mind is a person.
-    IsHuman,
-    /// Whether the mind is another, well-known assistant.
-    IsOtherModel,
-    /// What the mind can do.
+    /// What the mind can do, and when it speaks.
     Abilities,
     /// How to connect a model, or which one is connected.
     Model,
-    Joke,
-    /// The mind's opinion.
-    Opinion,
-    /// A reminder at a certain time.
-    Reminder,
     /// What was said last.
     Recap,
     /// A summary of what was said last.
@@ -42,71 +31,18 @@ pub enum Topic {
     ForgetOne,
     /// How to silence the mind.
     Controls,
-    /// What the mind knows about the asker.
-    AboutAsker,
-    /// To pass a message on to a user.
-    PassOn,
-    /// When the mind speaks.
-    Manner,
-    /// Which languages the mind understands.
-    Languages,
-    /// Small talk about the mind itself.
-    Personal,
     /// That its answer was wrong.
     Correction,
-    Insult,
-    Thanks,
-    Apology,
-    Praise,
-    /// "I see", which asks for nothing more.
-    Acknowledgment,
-    /// How the mind feels.
-    Mood,
     /// Whether the mind is there.
     Presence,
-    /// That a user is back.
-    Return,
-    Goodbye,
+    /// Thanks, an apology, a goodbye and the like, which want no more than a nod.
+    Courtesy,
 }
 
 impl Topic {
-    /// Whether a question may be about this topic. "Is the boring meeting over?" is no insult.
+    /// Whether a question may be about this topic. "Are you OK, thanks to the rain?" is no thanks.
     pub fn is_asked(self) -> bool {
-        match self {
-            Topic::Time
-            | Topic::Date
-            | Topic::Identity
-            | Topic::IsBot
-            | Topic::IsHuman
-            | Topic::IsOtherModel
-            | Topic::Summary
-            | Topic::Abilities
-            | Topic::Model
-            | Topic::Joke
-            | Topic::Opinion
-            | Topic::Reminder
-            | Topic::Recap
-            | Topic::Open
-            | Topic::Answered
-            | Topic::Privacy
-            | Topic::ForgetOne
-            | Topic::Controls
-            | Topic::AboutAsker
-            | Topic::PassOn
-            | Topic::Manner
-            | Topic::Languages
-            | Topic::Personal
-            | Topic::Mood
-            | Topic::Presence => true,
-            Topic::Correction
-            | Topic::Insult
-            | Topic::Thanks
-            | Topic::Apology
-            | Topic::Praise
-            | Topic::Acknowledgment
-            | Topic::Return
-            | Topic::Goodbye => false,
-        }
+        !matches!(self, Topic::Correction | Topic::Courtesy)
     }
 }
 
@@ -117,10 +53,6 @@ pub enum PhraseMatch {
     Within,
     /// As the whole text.
     Alone,
-    /// Said about the addressee.
-    OfYou,
-    /// In a text that says hardly more.
-    AtHeart,
 }
 
 /// The purposes of the other lists of phrases; the file describes them.
@@ -141,14 +73,6 @@ pub enum List {
     Days,
     Missed,
     SummaryWords,
-    ApologyWords,
-    AfterWork,
-    Night,
-    FirstMeeting,
-    Morning,
-    Day,
-    Evening,
-    Tomorrow,
     Yesterday,
     Hours,
     Numbers,
@@ -156,7 +80,6 @@ pub enum List {
     Reasons,
     Undertaken,
     CommonKana,
-    Again,
     Interjections,
     Softeners,
     Orders,
@@ -221,15 +144,10 @@ impl Phrases {
         if let Ok(list) = heading.parse::<List>() {
             return Some(self.lists.entry(list).or_default());
         }
-        const SUFFIXES: [(&str, PhraseMatch); 3] = [
-            (" alone", PhraseMatch::Alone),
-            (" of you", PhraseMatch::OfYou),
-            (" at heart", PhraseMatch::AtHeart),
-        ];
-        let (topic, matches) = SUFFIXES
-            .iter()
-            .find_map(|(suffix, matches)| Some((heading.strip_suffix(suffix)?, *matches)))
-            .unwrap_or((heading, PhraseMatch::Within));
+        let (topic, matches) = match heading.strip_suffix(" alone") {
+            Some(topic) => (topic, PhraseMatch::Alone),
+            None => (heading, PhraseMatch::Within),
+        };
         let topic = topic.parse().ok()?;
         self.topics.push(TopicPhrases { topic, matches, phrases: Vec::new() });
         self.topics.last_mut().map(|topic| &mut topic.phrases)
@@ -266,7 +184,7 @@ mod tests {
         for (file, expected) in [
             ("hello\n", "phrases.txt: \"hello\""),
             ("[weather]\nrain\n", "phrases.txt: \"[weather]\""),
-            ("[joke\n", "phrases.txt: \"[joke\""),
+            ("[time\n", "phrases.txt: \"[time\""),
         ] {
             assert_eq!(parse(file).unwrap_err(), expected);
         }

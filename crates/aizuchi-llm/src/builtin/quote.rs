@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::{Message, UserId};
+use aizuchi_model::chat::Message;
 use aizuchi_model::context::Context;
 use aizuchi_structure::cues::Cues;
 use jiff::SignedDuration;
@@ -37,13 +37,6 @@ pub enum QuoteKind {
     Told,
     /// To the mind, with the request to keep it.
     Kept,
-}
-
-impl Quote<'_> {
-    /// Whether this user said it about themselves.
-    pub fn is_of_its_author_by(&self, user: &UserId) -> bool {
-        self.message.author.id == *user && speaks_of_its_author(&self.text)
-    }
 }
 
 /// Whether a text is about something of its author's: "my bike is blue", 「私の誕生日」.

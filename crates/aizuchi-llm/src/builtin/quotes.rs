@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Zoned};
 
 use crate::builtin::keeping::is_thrown_away;
 use crate::builtin::preamble::{behind_greeting, without_call};
-use crate::builtin::quote::{Quote, QuoteKind, answered_question, asks, replies, speaks_of_own};
+use crate::builtin::quote::{Quote, QuoteKind, answered_question, replies, speaks_of_own};
 use crate::builtin::ranking::{BestAnswer, MIN_SHARE, Question, rank};
 use crate::builtin::request::Request;
 use crate::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
@@ -78,11 +78,6 @@ impl<'a> Quotes<'a> {
         Self { quotes, own, user_names, context, language, now: &prompt.now }
     }
 
-    /// The best answer in what others said, if any.
-    pub fn nearest(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
-        Question::new(question, &self.user_names).best_answer(self.quotes.iter().collect())
-    }
-
     /// The best answer, if it helps a user who did not ask for it.
     pub fn helpful(&self, text: &str) -> Option<BestAnswer<'_, 'a>> {
         let question = Question::new(text, &self.user_names);
@@ -107,15 +102,6 @@ impl<'a> Quotes<'a> {
         let told = self.all().into_iter();
         let told = told.filter(|it| it.message.author.id == *asker && speaks_of_own(&it.text));
         Question::new(question, &self.user_names).best_answer(told.collect())
-    }
-
-    /// What a user said about themselves, newest last.
-    pub fn of_themselves(&self, user: &UserId, most: usize) -> Vec<&Quote<'a>> {
-        let mut told: Vec<&Quote<'a>> =
-            self.all().into_iter().filter(|quote| quote.is_of_its_author_by(user)).collect();
-        told.retain(|quote| !asks(&quote.text));
-        told.drain(..told.len().saturating_sub(most));
-        told
     }
 
     /// The best answer to a question that follows up on an earlier one.
@@ -382,7 +368,6 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
         Request::Call
         | Request::Said { .. }
         | Request::Topic(_)
-        | Request::Again
         | Request::Order(_)
         | Request::Laugh
         | Request::Question(_) => None,

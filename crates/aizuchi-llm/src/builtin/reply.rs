@@ -64,7 +64,7 @@ fn emoji_reply(request: &Request, answer: &Answer<'_>) -> Option<&'static str> {
         Request::Statement if answer.has_explained_itself() && !changes(&answer.message.text) => {
             SEEN
         }
-        Request::Topic(Topic::Thanks | Topic::Acknowledgment) => WELCOME,
+        Request::Topic(Topic::Courtesy) => WELCOME,
         Request::Laugh => LAUGH,
         _ => return None,
     };

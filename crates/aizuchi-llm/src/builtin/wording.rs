@@ -57,19 +57,6 @@ pub fn as_written<'a>(text: &str, said: impl Iterator<Item = &'a str>) -> String
     replaced.collect()
 }
 
-/// The text with each unknown Latin word replaced by a known one that differs by one typo.
-pub fn corrected(text: &str, known: &BTreeSet<&str>) -> String {
-    let replaced = runs(text).into_iter().map(|(script, run)| match script {
-        WordScript::Latin if !known.contains(run) && !COMMON.contains(&run) => {
-            let common = COMMON.iter().find(|common| is_swapped(run, common));
-            let meant = || known.iter().find(|other| is_mistyped(run, other));
-            common.or_else(meant).copied().unwrap_or(run)
-        }
-        _ => run,
-    });
-    replaced.collect()
-}
-
 /// Words that count only if earlier messages use them: those in kana alone, as pairs of katakana, and those of two
 /// Latin letters.
 pub fn faint_words(text: &str) -> BTreeSet<String> {

@@ -255,8 +255,8 @@ impl<'a> ConversationAnalysis<'a> {
         self.open_state_since(message, |_| true)
     }
 
-    /// Like [`open_state`](Self::open_state), where only the first message for which `counts` holds and what follows it
-    /// take it up: whoever judged has read what came before. What its thread has settled counts in any case.
+    /// Like [`open_state`](Self::open_state), but ignores answers before the first message for which `counts` holds,
+    /// because the judge has seen them. Answers in the message's thread always count.
     pub fn open_state_since(
         &self,
         message: &MessageId,

@@ -13,7 +13,8 @@ use crate::context::seen_revision::SeenRevision;
 use crate::decision::DecisionId;
 use crate::memory::Lineage;
 
-/// How much longer than it can be decided a call may wait for the post that announces it. Then that post was dropped.
+/// How long after it has expired a call may still wait to be announced. After that, the post that announces it was
+/// dropped.
 const MAX_DRAFTED_WAIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 number_id!(

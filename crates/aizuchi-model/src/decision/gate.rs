@@ -56,7 +56,9 @@ named_enum! {
         /// case that the persona had spoken last.
         #[serde(alias = "spoke_last")]
         Unchanged,
-        /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements.
+        /// Surely no new message calls for a word. For a facilitator: all of them are plain agreements. Older versions
+        /// could also learn such moments from verdicts, with a gate of its own.
+        #[serde(alias = "learned")]
         NothingOpen,
         /// An unsolicited post was made recently.
         Cooldown,
@@ -64,8 +66,6 @@ named_enum! {
         Share,
         /// The budget is used up.
         Budget,
-        /// A gate learned from the workspace's ledger expects the judge to decline.
-        Learned,
         /// The limit of judge calls about the only author of the new messages is reached.
         JudgeCalls,
         /// The limit of model calls for this decision is reached.
@@ -86,25 +86,6 @@ impl Gate {
             | Limit::PostsPerHour
             | Limit::PostsPerChannelPerHour
             | Limit::AnswersPerPersonPerHour => Gate::Budget,
-        }
-    }
-
-    /// Whether verdicts in channels of this mode are learned from: the mode alone must ask for unsolicited posts,
-    /// without a rule that compares. In an `observe` channel the judge is asked in the same way, so that a gate is
-    /// trained by the time the persona may speak there.
-    pub fn is_learned_from(mode: Mode) -> bool {
-        match mode {
-            Mode::Companion | Mode::Propose | Mode::Observe => true,
-            Mode::Facilitator | Mode::MentionOnly | Mode::Off => false,
-        }
-    }
-
-    /// Whether a learned gate applies. An `observe` channel is meant to show the judge itself, so nothing is skipped
-    /// there.
-    pub fn is_learned_in(mode: Mode) -> bool {
-        match mode {
-            Mode::Companion | Mode::Propose => true,
-            Mode::Facilitator | Mode::MentionOnly | Mode::Observe | Mode::Off => false,
         }
     }
 
@@ -141,9 +122,10 @@ const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budge
 const MAX_COMPANION_TURNS: usize = 2;
 /// How soon after a post or a verdict about a quarrel that goes on the judge may be asked again, in spite of the cooldown.
 const QUARREL_PAUSE: SignedDuration = SignedDuration::from_mins(3);
-/// The persona's share is measured over this many of the newest messages, and over no fewer than four.
-/// So many turns of two users may be a quarrel.
+/// Two users who alternate for this many turns may be quarrelling.
 const MIN_TURNS: usize = 4;
+/// The persona's share is measured over this many of the newest messages, and not at all over fewer than
+/// [`MIN_SHARE_WINDOW`].
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
@@ -257,8 +239,6 @@ impl GateInput<'_> {
             Gate::Budget => self.reached_limit().is_some(),
             // These settle a decision when its next model call is planned.
             Gate::JudgeCalls | Gate::DecisionCalls => false,
-            // The agent checks this gate, since it holds what was learned.
-            Gate::Learned => false,
             // These settle single messages as they are heard.
             Gate::OwnMessage
             | Gate::OptedOut
@@ -483,25 +463,6 @@ mod tests {
     fn a_gate_of_older_versions_is_read() {
         let read: Gate = serde_json::from_str("\"spoke_last\"").unwrap();
         assert_eq!(read, Gate::Unchanged);
-    }
-
-    #[test]
-    fn what_is_learned_never_keeps_an_answer_back() {
-        for gate in BEFORE_ANSWERING.into_iter().chain(BEFORE_POSTING) {
-            assert_ne!(gate, Gate::Learned);
-        }
-        for mode in [Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off] {
-            assert!(!Gate::is_learned_in(mode), "{mode:?}");
-        }
-        assert!(Gate::is_learned_in(Mode::Companion));
-    }
-
-    #[test]
-    fn an_observed_verdict_is_learned_from() {
-        let learned_from =
-            [Mode::Companion, Mode::Observe, Mode::Facilitator, Mode::MentionOnly, Mode::Off]
-                .map(Gate::is_learned_from);
-        assert_eq!(learned_from, [true, true, false, false, false]);
     }
 
     #[test]

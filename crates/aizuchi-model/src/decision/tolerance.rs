@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::DecisionId;
-use crate::decision::learned::calibration::{Block, Calibration, Scored};
+use crate::decision::calibration::{Block, Calibration, Scored};
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::moved_threshold::MovedThresholds;
 use crate::decision::welcome::{RatedChoice, Reception, SpeakChoice};

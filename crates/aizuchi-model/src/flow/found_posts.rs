@@ -1,5 +1,5 @@
-//! What the persona's posts answer that only the platform's history knows of: they were made after the state of the
-//! store, which has lost its last seconds or was put back to an older copy.
+//! Finds out what the persona's posts answered that are in the platform's history but not in the store, because it has
+//! lost its last seconds or was put back to an older copy.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -29,8 +29,8 @@ pub struct Step {
     /// source messages has changed.
     pub redrafts: u32,
     /// How often its decision was looked at again, because a verdict was unsure or asked for it, or because it became
-    /// unclear whether a user still waits. Reset by each message that replaces the work. Of an owed answer: how often the
-    /// messages that wait beside it were.
+    /// unclear whether a user still waits. Reset by each message that replaces the work. While an answer is owed, this
+    /// counts the second looks at the messages that wait to be judged after it.
     pub second_looks: u32,
     /// Set if messages waited to be judged when an answer became owed, or arrived while work was in progress. If nobody
     /// has judged them, they are judged at this time, once this step is done.

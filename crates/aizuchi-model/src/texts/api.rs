@@ -103,6 +103,10 @@ texts! {
     list_orders:
         "Lists the journal of orders (who ordered what), newest first."
         / "操作の記録（誰が何を操作したか）を新しい順に取得する。";
+    export_orders:
+        "Returns the whole journal of orders and, for an admin, who has read private channels, newest first: a JSON object "
+        "per line."
+        / "操作の記録の全件と、管理者には非公開チャンネルの閲覧記録を、新しい順に 1 行 1 件の JSON で取得する。";
     list_opt_outs: "Lists the users who have opted out." / "オプトアウトした人の一覧を取得する。";
     list_decisions:
         "Lists the decisions about a message or in a channel."

@@ -31,6 +31,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
+    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
     (
         "Required; `null` restores the configured mode.",

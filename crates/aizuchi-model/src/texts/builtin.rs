@@ -63,37 +63,15 @@ texts! {
     called(name: Name<'_>, persona: &str):
         "Yes, {name}? Ask me about anything that was said here, or say `@{persona} help`."
         / "はい、{name:#}。何でしょうか。使い方は `@{persona} ヘルプ` でどうぞ。";
-    pleased_to_meet(name: Name<'_>): "Nice to meet you, {name}." / "{name:#}、はじめまして。よろしくお願いします。";
-    good_morning(name: Name<'_>): "Good morning, {name}." / "{name:#}、おはようございます。";
-    good_day(name: Name<'_>): "Hello, {name}." / "{name:#}、こんにちは。";
-    good_evening(name: Name<'_>): "Good evening, {name}." / "{name:#}、こんばんは。";
     hello_again(name: Name<'_>): "Hello again, {name}." / "はい、{name:#}。どうしましたか？";
-    /// A greeting, and the answer to the question after it.
-    greeting_and(greeting: &str, answer: &str): "{greeting} {answer}" / "{greeting}{answer}";
-    /// Follows a greeting at the first meeting.
-    greeting_with_name(greeting: &str, persona: &str):
-        "{greeting} I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
-        / "{greeting}{persona} です。ここでの会話を覚えておきます。気になることがあれば聞いてください。"
+    /// At the first meeting.
+    first_greeting(name: Name<'_>, persona: &str):
+        "Hello, {name}. I’m {persona}. I listen here and remember what’s said. Ask me about it any time, or say `@{persona} help`."
+        / "{name:#}、こんにちは。{persona} です。ここでの会話を覚えておきます。気になることがあれば聞いてください。"
           "使い方は `@{persona} ヘルプ` で確認できます。";
-    goodbye(name: Name<'_>): "See you, {name}." / "{name:#}、またお話ししましょう。";
-    goodbye_after_work(name: Name<'_>): "See you, {name}." / "{name:#}、お疲れさまでした。";
-    good_night(name: Name<'_>): "Good night, {name}." / "{name:#}、おやすみなさい。";
-    welcome(name: Name<'_>): "You’re welcome, {name}." / "{name:#}、どういたしまして。";
-    no_harm(name: Name<'_>): "No harm done, {name}." / "{name:#}、お気になさらず。";
-    praised(name: Name<'_>): "Thank you, {name}, that’s kind of you." / "{name:#}、ありがとうございます。うれしいです。";
-    insulted(name: Name<'_>, persona: &str):
-        "Sorry I wasn’t any help, {name}. If you want me to be quiet, say `@{persona} stop`."
-        / "{name:#}、お役に立てず、すみません。静かにしてほしいときは `@{persona} ストップ` と書いてください。";
     corrected(name: Name<'_>):
         "Sorry, {name}. I can only quote what was said here. Try asking with a word that came up in the chat, and I’ll look again."
         / "{name:#}、失礼しました。私にできるのは、ここでの発言の引用だけです。会話に出てきた言葉を入れて聞いていただければ、もう一度探します。";
-    reminder(name: Name<'_>, persona: &str):
-        "I can’t remind anyone at a set time, {name}. I can keep it until someone asks: say `@{persona} remember that` and what it is."
-        / "{name:#}、時刻を指定したリマインドはできません。`@{persona} …を覚えておいて` と書いてもらえれば、聞かれたときにお答えします。";
-    mood(name: Name<'_>):
-        "I’m well, thank you, {name}. Just listening along."
-        / "おかげさまで元気です。{name:#}はいかがですか。";
-    present(name: Name<'_>): "Yes, {name}, I’m here." / "はい、{name:#}。ここにいます。";
     understood(name: Name<'_>, only_listens: &str):
         "Noted, {name}. {only_listens}"
         / "{name:#}、わかりました。{only_listens}";
@@ -102,17 +80,6 @@ texts! {
         / "誰かに聞かれたら、そのままお伝えします。";
     /// Later, if it may not react.
     noted(name: Name<'_>): "Got it, {name}." / "{name:#}、承知しました。";
-    welcome_back(name: Name<'_>): "Welcome back, {name}." / "{name:#}、おかえりなさい。";
-    no_messenger(name: Name<'_>):
-        "I can’t pass messages on, {name}. Mention them here, and they’ll see it."
-        / "{name:#}、伝言はできません。ここでその人にメンションすれば伝わります。";
-    /// The asker's messages follow.
-    about_you(name: Name<'_>):
-        "You’re {name}. This is what you’ve said about yourself here:"
-        / "{name:#}ですよね。ご自身については、こんな発言がありました。";
-    nothing_about_you(name: Name<'_>):
-        "You’re {name}. I haven’t seen you say anything about yourself here yet."
-        / "{name:#}ですよね。ご自身についての発言は、まだ見ていません。";
     congratulations(name: Name<'_>): "Congratulations, {name}! 🎉" / "{name:#}、おめでとうございます！🎉";
     sympathy(name: Name<'_>): "Sorry to hear that, {name}." / "{name:#}、それはおつらいですね。";
     /// If someone has died.
@@ -136,15 +103,6 @@ texts! {
         / "{persona} です。このチャットのメンバーで、人ではなくプログラムです。会話を覚えておいて、聞かれたらお答えします。"
           "ふだんは黙っていて、誰も答えない質問に前の発言が役立ちそうなときだけ声をかけます。"
           "言語モデルは使っていないので、できるのは発言の引用だけです。使い方は `@{persona} ヘルプ` で確認できます。";
-    is_bot(nature: &str): "Yes, I’m a bot. {nature}" / "はい、ボットです。{nature}";
-    is_no_human(nature: &str): "No, I’m a bot. {nature}" / "いいえ、人ではなくボットです。{nature}";
-    /// Follows the answer to whether it is a bot.
-    nature:
-        "I’m a program that follows rules and quotes what was said here; there’s no language model behind me."
-        / "言語モデルは使わず、決まったルールに従って、ここでの発言を引用してお答えしています。";
-    is_no_other_model(persona: &str):
-        "No, I’m {persona}, a small program with no language model behind it. I follow rules and quote what was said here."
-        / "いいえ、{persona} という小さなプログラムです。言語モデルは使わず、ここでの発言を引用してお答えしています。";
     abilities(persona: &str):
         "You can ask me:\n"
         "- to find what was said: “when is the deploy?”, “who said something about lunch?”\n"
@@ -167,12 +125,6 @@ texts! {
         / "参加しているチャンネルの発言を、あとで探せるように自分のデータベースに保存しています。言語モデルをつながないかぎり、外には送りません。"
           "非公開チャンネルや DM の話を、ほかで使うことはありません。"
           "`@{persona} オプトアウト` であなたの発言を聞かなくなり、`@{persona} 私のことを忘れて` で発言を消します。";
-    languages(persona: &str):
-        "I understand questions and commands in English and in Japanese. `@{persona} help` and `@{persona} ヘルプ` do the same."
-        / "日本語と英語の質問やコマンドがわかります。`@{persona} ヘルプ` と `@{persona} help` は同じです。";
-    personal(name: Name<'_>):
-        "There’s little to tell about me, {name}: I’m a small program, and all I know is what was said here."
-        / "{name:#}、私は小さなプログラムなので、お話しできるような身の上はありません。知っているのは、ここで話されたことだけです。";
     forget_one(name: Name<'_>, persona: &str):
         "To have me forget one thing, {name}, begin a line with `>` and the text, and write `@{persona} forget that` below it; "
         "`@{persona} memory` shows what I remember. If you delete the message itself, I forget it, too. `@{persona} forget me` deletes everything you said."
@@ -183,12 +135,6 @@ texts! {
         "`@{persona} unmute` lets me speak again. `@{persona} help` lists the other commands."
         / "`@{persona} ストップ` ですぐに黙り、`@{persona} 2時間ミュート` で 2 時間、このチャンネルでは話しません。"
           "`@{persona} ミュート解除` でまた話します。ほかのコマンドは `@{persona} ヘルプ` で確認できます。";
-    manner(persona: &str):
-        "I answer when I’m mentioned. Otherwise I mostly keep quiet: I wait until the conversation has paused, and speak only if "
-        "a question is still open and something said earlier answers it. `@{persona} why?` tells you why I spoke or stayed "
-        "silent, and `@{persona} status` how I take part here."
-        / "メンションされたら答えます。それ以外はだいたい黙っています。会話が途切れるのを待って、質問が残っていて、前の発言が参考になりそうなときだけ話します。"
-          "話した理由や黙っていた理由は `@{persona} なぜ？`、ここでの参加のしかたは `@{persona} 状態` でお答えします。";
     /// Where a model can be connected, as said on that page and elsewhere.
     on_this_page: "on this page" / "このページ";
     on_local_page: "on the page that Aizuchi serves on its machine" / "Aizuchi が動いているマシンで開いたローカルルームのページ";
@@ -207,15 +153,6 @@ texts! {
     today(weekday: &str, day: &str, year: i16):
         "Today is {weekday}, {day} {year}."
         / "今日は{day}、{weekday}です。";
-    tomorrow(weekday: &str, day: &str, year: i16):
-        "Tomorrow is {weekday}, {day} {year}."
-        / "明日は{day}、{weekday}です。";
-    yesterday(weekday: &str, day: &str, year: i16):
-        "Yesterday was {weekday}, {day} {year}."
-        / "昨日は{day}、{weekday}でした。";
-    that_day(weekday: &str, day: &str, year: i16):
-        "That’s {weekday}, {day} {year}."
-        / "{year}年{day}、{weekday}です。";
     today_at(time: &str): "at {time}" / "{time}";
     yesterday_at(time: &str): "yesterday at {time}" / "昨日の {time}";
     on_day(day: &str): "on {day}" / "{day}";
@@ -351,38 +288,6 @@ texts! {
     no_question_of_yours(name: Name<'_>):
         "I don’t see a question of yours to the others here, {name}."
         / "{name:#}、ほかの方への質問は見当たりません。";
-
-    // If it is asked for an opinion.
-    no_opinion(name: Name<'_>):
-        "I have no opinion of my own, {name}: I only know what people say here."
-        / "{name:#}、私には自分の意見がなく、わかるのはここで話されたことだけです。";
-    /// Appends a related quotation, `known`, to `no_opinion`.
-    but_known(no_opinion: &str, known: &str): "{no_opinion} {known}" / "{no_opinion}{known}";
-
-    joke_on_threads:
-        "Two messages arranged to meet. One never showed up: it was in another thread."
-        / "相槌を打つのが仕事です。釘は打てません。";
-    joke_on_patience:
-        "I know a joke about patience, but you’ll have to wait for it."
-        / "沈黙は金といいます。おかげで、私はかなりの資産家です。";
-    joke_on_roads:
-        "Why didn’t the bot cross the road? It was waiting to see whether someone else would."
-        / "「待つのは得意ですか」と聞かれました。答えは、もう少し待ってください。";
-    joke_on_music:
-        "My favorite part of any song is the rest."
-        / "音楽でいちばん好きなのは、休符です。";
-    joke_on_printers:
-        "The printer has joined a band. It mostly jams."
-        / "プリンターの紙が詰まりました。予定も詰まっているそうです。";
-    joke_on_silence:
-        "I had a great joke about silence. I kept it to myself."
-        / "とっておきの沈黙の話があります。……以上です。";
-    joke_on_meetings:
-        "A meeting walked into a calendar. It has been there every Monday since."
-        / "ふとんが吹っ飛んだのは昔の話です。いまはクラウドに保存してあります。";
-    joke_on_sheep:
-        "I tried counting sheep. They asked for the minutes."
-        / "眠れなくて羊を数えていたら、議事録を頼まれました。";
 }
 
 /// A placeholder for a name or a quote. No text contains this noncharacter.
@@ -415,12 +320,6 @@ fn has_form(text: &str, form: &str) -> bool {
     }
     false
 }
-
-/// The jokes, in the order in which they are told.
-pub const JOKES: [fn(Language) -> &'static str; 8] = [
-    joke_on_threads, joke_on_patience, joke_on_roads, joke_on_music, joke_on_printers,
-    joke_on_silence, joke_on_meetings, joke_on_sheep,
-];
 
 /// Formats the day and the month: “23 November”, 「11月23日」.
 pub fn day(language: Language, date: Date) -> String {

@@ -305,9 +305,6 @@ texts! {
     size: "Size" / "サイズ";
     last_backup: "Last backup" / "最後のバックアップ";
     never: "none known" / "記録なし";
-    private_reads: "Who read private channels" / "非公開チャンネルの閲覧記録";
-    reader: "Reader" / "閲覧者";
-    reads: "Reads" / "回数";
     what: "What" / "対象";
     when: "When" / "日時";
 }

@@ -23,10 +23,6 @@ texts! {
     situation_unchanged:
         "I had already spoken about this, and nothing had changed since"
         / "この話にはもう加わっていて、状況も変わっていませんでした";
-    /// `percent` is the share of yes verdicts.
-    learned(percent: f64):
-        "I didn’t look closely: in moments like this I’ve decided to speak in only {percent:.1} % of cases"
-        / "似た場面で発言すると判断した割合が {percent:.1} % と低いため、今回は判断を省きました";
     reason_with_limit(reason: &str, limit: &str): "{reason} ({limit})" / "{reason}（設定：{limit}）";
     observe_mode:
         "I would have spoken, but I only listen here"
@@ -90,11 +86,6 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
             "ほかの会話ボットがすでに話していました",
         ),
         Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
-        Gate::Learned => pick(
-            language,
-            "I didn’t look closely: in moments like this I’ve hardly ever decided to speak",
-            "似た場面で発言すると判断したことがほとんどないため、今回は判断を省きました",
-        ),
         Gate::Budget => pick(language, "my budget was used up", "利用上限に達していました"),
         Gate::JudgeCalls => pick(
             language,

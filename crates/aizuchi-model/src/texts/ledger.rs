@@ -109,7 +109,6 @@ pub fn gate(language: Language, gate: Gate) -> &'static str {
         Gate::NothingOpen => pick(language, "nobody waiting", "返事を待つ人なし"),
         Gate::Cooldown => pick(language, "cooldown", "発言の間隔"),
         Gate::Share => pick(language, "share of the conversation", "発言の割合"),
-        Gate::Learned => pick(language, "learned from its verdicts", "これまでの判断からの学習"),
         Gate::Budget => pick(language, "budget", "利用上限"),
         Gate::JudgeCalls => pick(language, "limit for one person", "一人あたりの上限"),
         Gate::DecisionCalls => pick(language, "limit for one decision", "判断一回の上限"),

@@ -50,10 +50,15 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "drop_dead_letter" => {
             pick(language, "drop what could not be said", "発言できなかったものを破棄")
         }
-        "forget_moments" => pick(language, "learn the gate anew", "ルールの学習をやり直し"),
+        "forget_moments" => pick(
+            language,
+            "learn anew how welcome its words are",
+            "発言が歓迎されるかの学習をやり直し",
+        ),
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
         "sign_in" => pick(language, "sign in", "サインイン"),
         "export" => pick(language, "export what is known of a person", "人の情報を書き出し"),
+        "read_private" => pick(language, "read what is private", "非公開の内容を閲覧"),
         "reload" => pick(language, "reload the config", "設定を再読み込み"),
         "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
         "change_standing_order" => pick(language, "change a standing order", "指示を変更"),

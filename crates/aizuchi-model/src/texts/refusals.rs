@@ -41,6 +41,9 @@ texts! {
     role_excluded(role: &str):
         "the role {role} does not reach this"
         / "役割 {role} では、ここは利用できません";
+    out_of_reach:
+        "this is about more than the places that your sign-in reaches"
+        / "あなたのログインで利用できる範囲を超えています";
     no_orders: "your role gives no orders" / "あなたの役割では操作できません";
     sign_in_to_read:
         "what was said in other workspaces needs a sign-in: set http.token, or use the command aizuchi console link"

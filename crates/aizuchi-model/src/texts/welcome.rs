@@ -17,8 +17,8 @@ texts! {
     moves_to(now: &str, settles: &str): "{now}, moves to {settles}" / "{now}（{settles} へ移行中）";
     learn_anew: "Learn anew" / "学び直す";
     learn_anew_explained:
-        "Forgets what was learned in this workspace: which moments its judge always declines, and how welcome its words were so far. It begins again at what is configured, within five minutes."
-        / "このワークスペースで学んだこと（判断役がいつも見送る場面、これまでの発言が歓迎されたか）を忘れます。5 分以内に、設定どおりの値からやり直します。";
+        "Forgets how welcome words were in this workspace so far. The confidence it demands begins again at what is configured, within five minutes."
+        / "このワークスペースでこれまでの発言が歓迎されたかを忘れます。話すのに必要な確信度は、5 分以内に設定どおりの値からやり直します。";
     rated(welcome: &str, reasons: &str): "Rated: {welcome} ({reasons})" / "評価：{welcome}（{reasons}）";
     separator: ", " / "、";
     is_welcome: "welcome" / "歓迎された";

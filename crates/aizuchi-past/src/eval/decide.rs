@@ -16,6 +16,7 @@ use aizuchi_model::decision::verdict::Verdict;
 use aizuchi_model::rules::{ChannelRules, Mode};
 
 use crate::answer::MindAnswer;
+use crate::eval::decide::context::is_owed;
 
 /// The result of one item.
 pub type ItemAnswer = MindAnswer<DecisionAnswer>;
@@ -31,8 +32,16 @@ pub struct DecisionAnswer {
 }
 
 impl ItemAnswer {
+    /// Returns what is known without asking: an owed answer is given anyway.
+    pub fn known_before(prompt: &Prompt) -> Option<Self> {
+        is_owed(&prompt.context).then(|| Self::without_confidence(true))
+    }
+
     /// Parses an answer and applies the rules of a channel in the companion mode.
     pub fn from_answer(answer: &str, prompt: &Prompt, rules: &ChannelRules) -> Self {
+        if let Some(known) = Self::known_before(prompt) {
+            return known;
+        }
         let judgment = match parse_judgment(answer, prompt) {
             Ok(judgment) => judgment,
             Err(why) => return Self::Unreadable(why),

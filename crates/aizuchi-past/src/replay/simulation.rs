@@ -36,7 +36,6 @@ pub fn run(
     let Some(first) = channel.rows.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
-    replay.learning.begin(&workspace);
     let pool = LocalPool::new();
     let stop = CancellationToken::new();
     let (inbox, runner) = build_instance(replay, &workspace, &clock, recorder)?;

@@ -69,8 +69,6 @@ impl TriedSettings {
         };
         // The settings in force already contain those of the workspaces.
         config.workspaces.clear();
-        // What a gate has learned is not part of a replay.
-        config.response.learned_gate = None;
         let kept = ChannelConfig {
             mode: Some(mode),
             quiet_hours: Some(QuietHoursSetting(rules.quiet_hours)),

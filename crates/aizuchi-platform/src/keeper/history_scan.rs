@@ -19,14 +19,6 @@ pub struct HistoryScan {
 }
 
 impl HistoryScan {
-    /// Whether a message was sent since then. It is either among them, or certainly absent.
-    pub fn was_sent(&self, is_among_them: bool, since: Timestamp) -> Result<bool, PlatformError> {
-        if is_among_them {
-            return Ok(true);
-        }
-        self.expect_absent(since).map(|()| false)
-    }
-
     /// Succeeds if a message that is not among them cannot have been sent since then. Fails if so many messages have
     /// arrived since then that this is unknown.
     pub fn expect_absent(&self, since: Timestamp) -> Result<(), PlatformError> {

@@ -9,7 +9,6 @@ use aizuchi_model::chat::{
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::decision::consent::Consent;
-use aizuchi_model::decision::learned::JudgedMoment;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
 use aizuchi_model::decision::proposal::{Proposal, ProposalLabel, ProposalState};
 use aizuchi_model::decision::trust::TrustOffer;
@@ -259,23 +258,6 @@ impl Archive for DatabaseStore {
             query(sql::decisions::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::decision_from_row).collect()
-    }
-
-    async fn judged_moments(
-        &self,
-        workspace: &WorkspaceId,
-        limit: usize,
-    ) -> Result<Vec<JudgedMoment>, StoreError> {
-        let newest =
-            query(sql::decisions::JUDGED_MOMENTS).bind(workspace.as_str()).bind(limit as i64);
-        let newest = newest.fetch_all(&self.readers).await?;
-        newest.iter().rev().map(rows::judged_moment_from_row).collect()
-    }
-
-    async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError> {
-        let count = query(sql::decisions::COUNT_JUDGED_MOMENTS).bind(workspace.as_str());
-        let count: i64 = rows::column(&count.fetch_one(&self.readers).await?, "n")?;
-        Ok(count as usize)
     }
 
     fn installation(&self) -> Arc<str> {

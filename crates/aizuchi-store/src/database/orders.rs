@@ -66,11 +66,8 @@ async fn carry_out(
         Order::ImportMemo { workspace, memo, messages } => {
             return memos::import(connection, counters, workspace, memo, messages).await;
         }
-        Order::ForgetMoments { workspace } => {
-            let forget = query(sql::decisions::FORGET_MOMENTS).bind(workspace.as_str());
-            forget.execute(connection).await?;
-            return Ok(());
-        }
+        // The journal says from when on ratings count.
+        Order::ForgetMoments { .. } => return Ok(()),
         Order::DropDeadLetter { workspace, id } => {
             return dead_letters::drop(connection, counters, workspace, *id).await;
         }

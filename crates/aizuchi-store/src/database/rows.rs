@@ -8,7 +8,6 @@ use aizuchi_model::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::context::StateHash;
-use aizuchi_model::decision::learned::{JudgedMoment, MomentFeatures};
 use aizuchi_model::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
@@ -256,19 +255,7 @@ fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
         mode: parse_name(&mode)?,
         passed_gates: parse_optional(row, "passed")?.unwrap_or_default(),
         conversation_state: parse_optional_name(column(row, "conversation_state")?)?,
-        moment: parse_optional(row, "moment")?,
     }))
-}
-
-pub fn judged_moment_from_row(row: &Row) -> RowResult<JudgedMoment> {
-    let judgment: Judgment = parse_json(&column::<String>(row, "judgment")?)?;
-    let mut moment: MomentFeatures = parse_json(&column::<String>(row, "moment")?)?;
-    // A second look may have been decided by another model than the first.
-    if let Some(judge) = column::<Option<String>>(row, "judge")? {
-        moment.judge = judge.into();
-    }
-    let decision = DecisionId(column(row, "id")?);
-    Ok(JudgedMoment { decision, moment, is_yes: judgment.is_yes() })
 }
 
 fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {

@@ -159,16 +159,6 @@ statements! {
     SKIP_LOST_NUMBERS = "
         UPDATE counters SET last_number = last_number + 1000000
             + CASE WHEN copied_ms > 0 AND copied_ms < restored_ms THEN restored_ms - copied_ms ELSE 0 END";
-    WEEKLY_NOTE = "
-        SELECT state, begun_ms FROM weekly_notes WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
-    /// ?6 is the expected `begun_ms` of a row that is begun again.
-    BEGIN_WEEKLY_NOTE = "
-        INSERT INTO weekly_notes (workspace, channel, week, state, begun_ms) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (workspace, channel, week) DO UPDATE SET begun_ms = excluded.begun_ms
-        WHERE weekly_notes.state = 'sending' AND weekly_notes.begun_ms = CAST(?6 AS BIGINT)";
-    END_WEEKLY_NOTE = "
-        UPDATE weekly_notes SET state = ?4 WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
-    DROP_WEEKLY_NOTES = "DELETE FROM weekly_notes WHERE begun_ms < ?1";
     /// Changes a byte: SQLite writes nothing if nothing changes.
     PROBE = "UPDATE counters SET probes = probes + 1";
     /// A message that nobody sees: its workspace does not exist, and it is removed in the same transaction. SQLite writes

@@ -160,9 +160,7 @@ async fn record_evaluation(
         .bind(claim.decision.0)
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
-        .bind(evaluation.conversation_state.map(|state| state.name()))
-        // As JSON values they would become doubles with many digits.
-        .bind(evaluation.moment.as_ref().and_then(|moment| serde_json::to_string(moment).ok()));
+        .bind(evaluation.conversation_state.map(|state| state.name()));
     put.execute(connection).await?;
     Ok(())
 }

@@ -17,7 +17,6 @@ use crate::database::redaction::RedactionProgress;
 use crate::expiry::{Expiry, ExpiryProgress};
 use crate::order::Order;
 use crate::uploads::UploadChange;
-use crate::weekly_notes::{NoteChange, NoteKey};
 use crate::{CompletionReceipt, HearReceipt, InboxEntry, StoreError};
 
 /// A write, and where its result goes. Each kind has its own result type.
@@ -111,11 +110,6 @@ pub enum WriteRequest {
         cursor: Cursor,
         reply: WriteReply<()>,
     },
-    ChangeWeeklyNote {
-        key: NoteKey,
-        change: NoteChange,
-        reply: WriteReply<bool>,
-    },
     /// Changes the files that users send in the local room.
     ChangeUploads {
         change: UploadChange,
@@ -168,7 +162,6 @@ impl WriteRequest {
             WriteRequest::Expire { reply, .. } => reply.send(committed),
             WriteRequest::Redact { reply, .. } => reply.send(committed),
             WriteRequest::MergeIndex { reply, .. }
-            | WriteRequest::ChangeWeeklyNote { reply, .. }
             | WriteRequest::ChangeUploads { reply, .. }
             | WriteRequest::TruncateLog { reply } => {
                 reply.send(committed);
@@ -233,7 +226,6 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::PutCursor { .. }
-            | WriteRequest::ChangeWeeklyNote { .. }
             | WriteRequest::MergeIndex { .. }
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }

@@ -23,7 +23,7 @@ use crate::database::recall::index::{self, BatchSize, TermErasure};
 use crate::database::write_request::{WriteRequest, newest_cursors};
 use crate::database::{
     Counters, consents, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, rows, sql, standing_orders, steps, uploads, web_calls, weekly_notes,
+    reservations, rows, sql, standing_orders, steps, uploads, web_calls,
 };
 use crate::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -511,7 +511,6 @@ async fn apply_one(
             consents::drop_old(connection, *now).await?;
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
-            weekly_notes::drop_old(connection, *now).await?;
             web_calls::drop_old(connection, *now).await?;
             reply.set(());
         }
@@ -534,9 +533,6 @@ async fn apply_one(
         WriteRequest::Order { order, now, reply } => {
             orders::apply(connection, counters, order, *now).await?;
             reply.set(());
-        }
-        WriteRequest::ChangeWeeklyNote { key, change, reply } => {
-            reply.set(weekly_notes::change(connection, key, change).await?);
         }
         // The newest cursor of each stream is written together with those of the batch's messages.
         WriteRequest::PutCursor { reply, .. } => reply.set(()),

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::HearReceipt;
 use crate::volatile::VolatileState;
-use crate::volatile::ledger::{forget_reasons, retire};
+use crate::volatile::decisions::{forget_reasons, retire};
 use crate::volatile::records::ReactionRecord;
 
 impl VolatileState {

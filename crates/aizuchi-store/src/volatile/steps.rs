@@ -21,7 +21,7 @@ use tracing::warn;
 use crate::CompletionReceipt;
 use crate::order::Order;
 use crate::volatile::VolatileState;
-use crate::volatile::ledger::retire;
+use crate::volatile::decisions::retire;
 use crate::volatile::records::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
 };
@@ -93,7 +93,7 @@ impl VolatileState {
             && let Some(decision) = self.decisions.get_mut(&claim.decision)
             && let Some(evaluation) = outcome.evaluation.take()
         {
-            decision.evaluation = Some(evaluation.after(decision.evaluation.take()));
+            decision.evaluation = Some(evaluation);
         }
         if is_current
             && let Some(quiet) = &outcome.quiet_order

@@ -281,7 +281,7 @@ fn add_moment(
     let humans: Vec<usize> = humans.filter(|index| !moment.own.contains(index)).collect();
     if moment.label == "SPEAK" {
         // Calls by name and replies to the persona are owed an answer, whatever their words.
-        let is_judged = !matches!(moment.kind.as_str(), "named" | "own_thread");
+        let is_judged = !matches!(moment.kind.as_str(), "named" | "thread_follow_up");
         let open = |index: &usize| structure.asking(*index) * structure.open(*index);
         let best = || humans.iter().copied().max_by(|a, b| open(a).total_cmp(&open(b)));
         if let Some(index) = moment.about.or_else(best).filter(|_| is_judged) {

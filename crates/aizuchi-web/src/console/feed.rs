@@ -154,8 +154,10 @@ pub async fn read(
     let limit = PAGE + 1;
     let mut found: Vec<Decision> = Vec::new();
     for WorkspaceStatus { workspace, channels, .. } in &status.workspaces {
-        let chosen = channels.iter().filter(|it| query.names(it)).map(|it| Some(it.id.clone()));
-        let is_any = query.channel.is_empty();
+        let is_chosen = |it: &&ChannelStatus| query.channel.is_empty() || query.names(it);
+        let chosen = channels.iter().filter(is_chosen).map(|it| Some(it.id.clone()));
+        // A workspace is read as a whole, if the visitor reaches all of it.
+        let is_any = query.channel.is_empty() && web.scope.includes(workspace, None);
         for channel in if is_any { vec![None] } else { chosen.collect() } {
             let (workspace, ended) = (workspace.clone(), ended.clone());
             let query =

@@ -15,7 +15,7 @@ type Replaced = Vec<(WorkspaceId, Option<(Timestamp, Role)>)>;
 pub async fn mute(web: &Web, access: &Access) -> Result<String, ApiProblem> {
     access.require_orders()?;
     let mut replaced = Replaced::new();
-    for workspace in workspaces::all(web).await? {
+    for workspace in reached(web).await? {
         let earlier = mute_of(web, &workspace).await?;
         if !earlier.is_some_and(is_endless) {
             replaced.push((workspace.clone(), earlier.map(|mute| (mute.until, mute.by))));
@@ -44,7 +44,7 @@ pub async fn unmute(web: &Web, access: &Access, replaced: Option<&str>) -> Resul
     access.require_orders()?;
     let replaced: Option<Replaced> =
         replaced.map(serde_json::from_str).transpose().map_err(|_| Refusal::MalformedOrder)?;
-    for workspace in workspaces::all(web).await? {
+    for workspace in reached(web).await? {
         let Some(mute) = mute_of(web, &workspace).await? else { continue };
         let earlier = match &replaced {
             None => None,
@@ -66,6 +66,13 @@ pub async fn unmute(web: &Web, access: &Access, replaced: Option<&str>) -> Resul
         }
     }
     Ok(())
+}
+
+/// The workspaces that the visitor reaches as a whole.
+async fn reached(web: &Web) -> Result<Vec<WorkspaceId>, ApiProblem> {
+    let mut all = workspaces::all(web).await?;
+    all.retain(|workspace| web.scope.includes(workspace, None));
+    if all.is_empty() { Err(Refusal::OutOfReach.into()) } else { Ok(all) }
 }
 
 async fn mute_of(web: &Web, workspace: &WorkspaceId) -> Result<Option<Mute>, ApiProblem> {

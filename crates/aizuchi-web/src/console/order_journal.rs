@@ -1,5 +1,6 @@
 //! The page of the orders that were given, and of the users who have opted out.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use aizuchi_model::rules::Mode;
 use aizuchi_model::texts;
 use aizuchi_store::FORGOTTEN_USER_ID;
 use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderKind};
+use aizuchi_store::private_reads::PrivateReads;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
@@ -20,12 +22,12 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::layout::{
-    Layout, ListPart, ListSlice, Section, TimeView, channel_address, decision_address, encode,
-    render,
+    Layout, ListPart, ListSlice, Section, TimeView, address_with, channel_address,
+    decision_address, render,
 };
 use crate::language::PageLanguage;
-use crate::order_journal;
-use crate::{ApiProblem, Web, workspaces};
+use crate::order_journal::{READ_PRIVATE, reads_among};
+use crate::{ApiProblem, Web, order_journal, private_reads, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/orders.html")]
@@ -36,6 +38,10 @@ struct OrdersPage<'a> {
     workspace_label: String,
     /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
+    /// The kinds to choose from: the name and the word of each.
+    kinds: Vec<(&'static str, &'static str)>,
+    /// The chosen kind, or empty.
+    kind: &'static str,
     orders: Vec<OrderRow>,
     orders_part: ListPart,
     opted_out: Vec<OptOutRow>,
@@ -48,6 +54,7 @@ struct OrdersPage<'a> {
 }
 
 pub struct OrderRow {
+    key: String,
     pub number: i64,
     at: TimeView,
     pub workspace: String,
@@ -75,12 +82,20 @@ struct OptOutRow {
 #[serde(default)]
 pub struct OrdersPageQuery {
     workspace: String,
+    kind: String,
     before: Option<i64>,
     /// The number of users who have opted out before those that are shown.
     #[serde(rename = "people_after")]
     users_after: usize,
 }
 
+/// The kinds that are not orders.
+const KINDS: [(&str, Option<OrderKind>); 4] = [
+    ("sign_in", Some(OrderKind::SignIn)),
+    ("export", Some(OrderKind::Export)),
+    ("reload", Some(OrderKind::Reload)),
+    (READ_PRIVATE, None),
+];
 /// The number of users who have opted out per page. The API returns all.
 const USERS: usize = 100;
 
@@ -97,8 +112,22 @@ pub async fn page(
         "" => None,
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
-    let (orders, older) =
-        order_journal::read(&web, access, workspace.clone(), query.before).await?;
+    let mut kinds = KINDS.to_vec();
+    kinds.retain(|(name, _)| *name != READ_PRIVATE || access.is_admin());
+    let chosen = kinds.iter().find(|(name, _)| *name == query.kind).copied();
+    let (kind, before) = (chosen.map_or("", |(name, _)| name), query.before);
+    let (orders, reads, older) = if kind == READ_PRIVATE {
+        let page = private_reads::page(&web, workspace.clone(), before).await?;
+        (Vec::new(), page.reads, page.older)
+    } else {
+        let wanted = (workspace.clone(), chosen.and_then(|(_, kind)| kind));
+        let (orders, older) = order_journal::read(&web, access, wanted, before).await?;
+        let reads = match kind.is_empty() && access.is_admin() {
+            true => reads_among(&web, workspace.clone(), (&orders, older), before).await?,
+            false => Vec::new(),
+        };
+        (orders, reads, older)
+    };
     let mut opted_out = Vec::new();
     for shown in workspace.as_ref().map_or(&known[..], std::slice::from_ref) {
         let here = order_journal::opted_out(&web, access, shown).await?;
@@ -106,12 +135,17 @@ pub async fn page(
     }
     let all_users = opted_out.len();
     let opted_out: Vec<_> = opted_out.into_iter().skip(query.users_after).take(USERS).collect();
-    let names = JournalNames::read(&web, access, &orders, &opted_out, language).await?;
-    let address = match &workspace {
-        None => "/console/orders".to_owned(),
-        Some(workspace) => format!("/console/orders?workspace={}", encode(workspace.as_str())),
+    let names = JournalNames::read(&web, access, (&orders, &reads), &opted_out, language).await?;
+    let in_workspace = workspace.as_ref().map_or("", WorkspaceId::as_str);
+    let address_of = |name: &str, value: &str| {
+        let fields = [("workspace", in_workspace), ("kind", kind), (name, value)];
+        address_with("/console/orders", &fields)
     };
-    let joint = if workspace.is_none() { '?' } else { '&' };
+    let address = address_of("before", "");
+    let mut rows: Vec<(Timestamp, OrderRow)> =
+        orders.iter().map(|given| (given.at, names.row(given, language))).collect();
+    rows.extend(reads.iter().map(|read| (read.at, names.read_row(read, language))));
+    rows.sort_by_key(|(at, _)| Reverse(*at));
     let rulebook = web.room.rulebook();
     let in_config: Vec<String> = rulebook.opted_out.iter().map(ToString::to_string).collect();
     let in_config = in_config.join(", ");
@@ -124,17 +158,19 @@ pub async fn page(
         workspaces: workspaces::choices(&web, &known, language),
         orders_part: ListPart {
             name: "orders",
-            shown: orders.len(),
+            shown: rows.len(),
             newest: query.before.map(|_| format!("{address}#journal")),
-            older: older.map(|number| format!("{address}{joint}before={number}#journal")),
+            older: older.map(|it| format!("{}#journal", address_of("before", &it.to_string()))),
         },
-        orders: orders.iter().map(|given| names.row(given, language)).collect(),
+        kinds: kinds.iter().map(|(name, _)| (*name, texts::orders::kind(language, name))).collect(),
+        kind,
+        orders: rows.into_iter().map(|(_, row)| row).collect(),
         slice: ListSlice::new(("people", address.as_str()), query.users_after, shown, language),
         opted_out: opted_out.iter().map(|(of, user)| names.opt_out(of, user)).collect(),
         in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
         back: match query.users_after {
             0 => address,
-            after => format!("{address}{joint}people_after={after}"),
+            after => address_of("people_after", &after.to_string()),
         },
     })
 }
@@ -152,7 +188,7 @@ impl JournalNames {
     pub async fn read(
         web: &Web,
         access: &Access,
-        orders: &[GivenOrder],
+        (orders, reads): (&[GivenOrder], &[PrivateReads]),
         users: &[(WorkspaceId, UserId)],
         language: Language,
     ) -> Result<Self, ApiProblem> {
@@ -162,6 +198,9 @@ impl JournalNames {
             let users = wanted.entry(&given.workspace).or_default();
             users.extend(signer(&given.by).map(UserId::new));
             users.extend(given.record.user.clone());
+        }
+        for read in reads {
+            wanted.entry(&read.read.workspace).or_default();
         }
         for (workspace, user) in users {
             wanted.entry(workspace).or_default().insert(user.clone());
@@ -203,6 +242,26 @@ impl JournalNames {
         name.map_or_else(|| id.to_owned(), ToString::to_string)
     }
 
+    fn read_row(&self, reads: &PrivateReads, language: Language) -> OrderRow {
+        let PrivateReads { read, at, count } = reads;
+        let name = self.channels.get(&(read.workspace.clone(), read.channel.clone()));
+        let word = texts::orders::kind(language, READ_PRIVATE);
+        let what = texts::console::private_text(language, read.what.name());
+        OrderRow {
+            key: format!("{READ_PRIVATE} {at} {} {what} {}", read.channel, read.reader),
+            number: 0,
+            at: TimeView::new(*at),
+            workspace: self.workspace(&read.workspace),
+            by: read.reader.to_string(),
+            what: format!("{word}: {what} ×{count}"),
+            until: None,
+            place: name.map_or_else(|| read.channel.to_string(), |name| format!("#{name}")),
+            address: Some(channel_address(&read.workspace, &read.channel)),
+            may_undo: false,
+            unchanged: None,
+        }
+    }
+
     pub fn row(&self, given: &GivenOrder, language: Language) -> OrderRow {
         let channels = given.channels().ok().flatten();
         let one = channels.as_ref().map(|channels| given.as_one(channels));
@@ -217,6 +276,7 @@ impl JournalNames {
             given.record.channel.as_ref().map(|channel| channel_address(workspace, channel));
         let of_decision = record.decision.map(|id| decision_address(workspace, id));
         OrderRow {
+            key: format!("order-{}", given.number),
             number: given.number,
             at: TimeView::new(given.at),
             workspace: self.workspace(workspace),

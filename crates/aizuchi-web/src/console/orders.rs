@@ -216,7 +216,10 @@ impl ChannelsBody {
             }
         }
         match refusal {
-            Some(problem) if given.is_empty() => Err(problem),
+            // The journal would not show it to a visitor who does not reach all of it.
+            Some(problem) if given.is_empty() || !web.scope.includes(&workspace, None) => {
+                Err(problem)
+            }
             Some(_) | None => Ok((workspace, given, record)),
         }
     }

@@ -14,7 +14,6 @@ use aizuchi_model::decision::trust::{TrustOffer, TrustOfferId};
 use aizuchi_model::memory::asker::named;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_store::private_reads::PrivateReads;
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -25,17 +24,14 @@ use serde::Deserialize;
 use crate::access::Visitor;
 use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::console::layout::{
-    Layout, ListPart, Section, TimeView, address_with, channel_address, decision_address, render,
+    Layout, Section, TimeView, address_with, channel_address, decision_address, render,
 };
 use crate::console::trust_card::TrustCard;
 use crate::language::PageLanguage;
 use crate::models::ProblemView;
 use crate::own_page::{self, OwnPage};
-use crate::private_reads::ReadsPage;
 use crate::refusal::Refusal;
-use crate::{
-    ApiProblem, Web, consents, deciders, models, private_reads, proposals, trust, views, workspaces,
-};
+use crate::{ApiProblem, Web, consents, deciders, models, proposals, trust, views, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/queue.html")]
@@ -62,8 +58,6 @@ struct QueuePage<'a> {
     health: Health,
     size: String,
     last_backup: Option<TimeView>,
-    /// Only for admins.
-    reads: Option<(Vec<ReadView>, ListPart)>,
 }
 
 /// The name and the link of a place.
@@ -129,14 +123,6 @@ struct ModelView {
     last_error: Option<String>,
 }
 
-struct ReadView {
-    place: PlaceView,
-    reader: String,
-    what: &'static str,
-    at: TimeView,
-    count: u64,
-}
-
 /// The maximum number of decided proposals that are shown. The API returns more.
 const MAX_DECIDED: usize = 10;
 /// The maximum number of steps that are shown. The API returns all.
@@ -146,8 +132,6 @@ const MAX_STEPS: usize = 200;
 #[serde(default)]
 pub struct QueueQuery {
     workspace: String,
-    /// The cursor of an older page of recorded reads.
-    reads_before: Option<i64>,
 }
 
 pub async fn page(
@@ -179,23 +163,7 @@ pub async fn page(
         TrustCard::new(offer, &format!("#{name}"), language)
     };
     let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
-    let reads = match access.is_admin() {
-        true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
-        false => None,
-    };
     let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
-    let address = |before: &str| {
-        address_with("/console/queue", &[("workspace", workspace), ("reads_before", before)])
-    };
-    let reads = reads.map(|ReadsPage { reads, older }| {
-        let part = ListPart {
-            name: "reads",
-            shown: reads.len(),
-            newest: query.reads_before.map(|_| address("")),
-            older: older.map(|at| address(&at.to_string())),
-        };
-        (reads.iter().map(|it| read(it, &places, language)).collect(), part)
-    });
     let now = views::seconds(web.clock.now());
     let problems = models::problems(&web.models, language).into_iter();
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
@@ -231,8 +199,7 @@ pub async fn page(
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
-        reads,
-        address: address(""),
+        address: address_with("/console/queue", &[("workspace", workspace)]),
         health,
     })
 }
@@ -394,15 +361,5 @@ fn model(health: &ModelHealth, language: Language) -> ModelView {
         failing_since: health.failing_since.map(TimeView::from_seconds),
         calls: texts::console::failures(language, health.failures, health.calls),
         last_error: health.last_error.as_ref().map(ToString::to_string),
-    }
-}
-
-fn read(reads: &PrivateReads, places: &PlaceLabels, language: Language) -> ReadView {
-    ReadView {
-        place: places.view(&reads.read.workspace, &reads.read.channel),
-        reader: reads.read.reader.to_string(),
-        what: texts::console::private_text(language, reads.read.what.name()),
-        at: TimeView::new(reads.at),
-        count: reads.count,
     }
 }

@@ -37,7 +37,7 @@ pub fn gates(language: Language) -> Vec<FilterOption> {
         .collect()
 }
 
-const GATES: [Gate; 16] = [
+const GATES: [Gate; 15] = [
     Gate::ChannelMode,
     Gate::Command,
     Gate::Muted,
@@ -51,7 +51,6 @@ const GATES: [Gate; 16] = [
     Gate::Cooldown,
     Gate::Share,
     Gate::Budget,
-    Gate::Learned,
     Gate::JudgeCalls,
     Gate::DecisionCalls,
 ];

@@ -106,7 +106,7 @@ pub async fn by_channel(
     let known: HashMap<ChannelId, (Arc<str>, Visibility)> =
         known.map(|channel| (channel.id, (channel.name, channel.visibility))).collect();
     let rulebook = web.room.rulebook();
-    let learned = web.learned_gates.labels.read(workspace);
+    let learned = web.welcome_labels.read(workspace);
     for (channel, welcome) in &mut channels {
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
         let (name, visibility) =

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use aizuchi_actions::Command;
+use aizuchi_actions::command::Command;
 use aizuchi_harness::fixtures::{window, workspace};
 use aizuchi_model::chat::owed::Owed;
 use aizuchi_model::chat::{AuthorKind, ChannelId, ConversationId, MessageId};

@@ -1,6 +1,7 @@
 mod nesting;
 pub mod reading;
 
+use aizuchi_harness::effort::cases;
 use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -10,8 +11,6 @@ use nesting::nesting;
 use reading::{ChatClient, live_targets};
 
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
-
-const NESTINGS: u64 = 4_000;
 
 /// Returns a model's answer as it is posted in a conversation that contains one URL.
 fn posted(answer: &str) -> Vec<String> {
@@ -34,7 +33,7 @@ fn invented(post: &str) -> Vec<String> {
 
 #[test]
 fn no_nesting_makes_an_invented_url_live() {
-    for seed in 0..NESTINGS {
+    for seed in 0..cases(500, 4_000) {
         let answer = nesting(seed);
         for post in posted(&answer) {
             assert_eq!(invented(&post), Vec::<String>::new(), "{seed}: {answer:?} became {post:?}");

@@ -10,22 +10,26 @@ use jiff::SignedDuration;
 
 use crate::context::message_structure::{LIKELY, MessageStructure};
 
-/// Below these log odds a message surely calls for no word (`docs/internals/eval.md` has the figures): one that names nobody
-/// among few users, one that names nobody and has no reply, and any other. Japanese ones are weighed from less recorded
-/// talk, and cost more calls at the same bound.
+/// Below these log odds, a message surely calls for no word. This one is for a message that names nobody, among at most
+/// [`FEW_USERS`] users.
 const FEW_USERS_CALL: f32 = -1.95;
+/// For one that names nobody and has no reply.
 const UNANSWERED_CALL: f32 = -1.7;
+/// For any other.
 const CALL: f32 = -0.5;
+/// The bounds are this much higher in Japanese, which is weighed from less recorded talk, and costs more calls at the
+/// same bounds.
 const JAPANESE_RAISE: f32 = 0.25;
 /// Words with this appeal call for a word by themselves, however the message seems to stand to the others.
 const SURE_APPEAL: f32 = 4.0;
 /// What is told in words with this appeal calls for a word whatever others have written since. In Japanese, technical talk
 /// has it, too.
 const TOLD_APPEAL: f32 = 2.5;
-/// A question is surely answered below the first probability of being open, and surely calls for a word from the second
-/// unless its talk with one user has the third.
+/// Below this probability of being open, a question is surely answered.
 const SURELY_ANSWERED: f32 = 0.15;
+/// From this one, it calls for a word unless it is surely directed at one user.
 const POSSIBLY_OPEN: f32 = 0.4;
+/// From this probability, a question is surely directed at one user.
 const SURELY_DIRECTED: f32 = 0.8;
 const FEW_USERS: usize = 6;
 /// A message may answer a question from this probability, and at most so many messages later.

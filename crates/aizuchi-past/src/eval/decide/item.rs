@@ -10,10 +10,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::eval::case::{ensure_no_problems, is_file_name, parse_json, read_each, read_files};
-
-/// In characters. An id is also used as a file name.
-const MAX_ID_CHARACTERS: usize = 80;
+use crate::eval::case::{
+    MAX_ID_CHARACTERS, ensure_no_problems, is_file_name, parse_json, read_each, read_files,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionItem {
@@ -119,7 +118,12 @@ fn default_language() -> Language {
 
 /// Reads the items of several files. The error lists the bad lines without quoting their text.
 pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<DecisionItem>> {
-    let (items, problems) = read_each(&read_files(files)?, "an item", parse, |item| &item.id);
+    read(&read_files(files)?)
+}
+
+/// Reads items from the contents of files, each with the name of its file.
+pub fn read(texts: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<DecisionItem>> {
+    let (items, problems) = read_each(texts, "an item", parse, |item| &item.id);
     ensure_no_problems(&problems)?;
     anyhow::ensure!(!items.is_empty(), "there are no items to decide on");
     Ok(items.into_iter().map(|(_, item)| item).collect())

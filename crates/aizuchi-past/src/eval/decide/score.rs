@@ -1,6 +1,6 @@
 //! Scores answers over items.
 
-use aizuchi_model::decision::learned::calibration::{Calibration, Scored};
+use aizuchi_model::decision::calibration::{Calibration, Scored};
 use sha2::{Digest, Sha256};
 
 use crate::answer::MindAnswer;

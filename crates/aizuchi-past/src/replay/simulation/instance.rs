@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_actions::reply::CommandReplies;
+use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_agent::agent::defer::Deferrals;
 use aizuchi_agent::agent::dispatches::Dispatches;
 use aizuchi_agent::agent::pace::Pace;
@@ -38,15 +38,11 @@ pub(super) fn build_instance(
     clock: &Clock,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<(Inbox, Runner)> {
-    let Replay { policy, prompts, learning, settings, .. } = replay;
+    let Replay { policy, prompts, welcome_labels, settings, .. } = replay;
     let settings = *settings;
     let talks = Arc::new(StructureCache::new());
-    let observer = StoreRecorder {
-        recorder: recorder.clone(),
-        learning: Arc::clone(learning),
-        clock: clock.clone(),
-        talks: talks.clone(),
-    };
+    let observer =
+        StoreRecorder { recorder: recorder.clone(), clock: clock.clone(), talks: talks.clone() };
     let mut store = VolatileStore::keeping_newest(replay.kept_messages);
     store.observer = Some(Box::new(move |observed| observer.observe(observed)));
     let store = Arc::new(store);
@@ -109,7 +105,7 @@ pub(super) fn build_instance(
         persona,
         tools: None,
         prompt_builder: Arc::clone(prompts).into(),
-        learned_gates: learning.gates.clone(),
+        welcome_labels: Arc::clone(welcome_labels),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
@@ -119,7 +115,6 @@ pub(super) fn build_instance(
             rulebook,
             // No page shows these decisions.
             keeps_exchanges: false,
-            keeps_moments: learning.keeps_moments(),
             // A replay gives the same result on every machine, whatever its time zone.
             zone: policy.config.time_zone_or(TimeZone::UTC),
             // A scripted mind ignores what is recalled, and recall is slow in a long channel.

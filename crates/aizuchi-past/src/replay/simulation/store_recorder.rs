@@ -12,13 +12,11 @@ use aizuchi_model::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_model::flow::{Claim, Outcome, StepResult, Work};
 use aizuchi_store::volatile::Observed;
 
-use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
 
 /// Records claims, contexts and outcomes.
 pub(super) struct StoreRecorder {
     pub(super) recorder: Arc<Recorder>,
-    pub(super) learning: Arc<ReplayLearning>,
     pub(super) clock: Clock,
     pub(super) talks: Arc<StructureCache>,
 }
@@ -32,10 +30,7 @@ impl StoreRecorder {
                 let newest = context.target_messages().last().map(|message| message.id.clone());
                 self.recorder.lock().notes(conversation).considered = newest;
             }
-            Observed::Completing(claim, outcome) => {
-                self.record(claim, outcome);
-                self.learning.record(claim, outcome);
-            }
+            Observed::Completing(claim, outcome) => self.record(claim, outcome),
         }
     }
 

@@ -42,13 +42,6 @@ macro_rules! decisions {
     };
 }
 
-/// The closed decisions of the workspace ?1 with a verdict that a gate may learn from.
-macro_rules! judged_moments {
-    () => {
-        "workspace = ?1 AND moment IS NOT NULL AND judgment IS NOT NULL AND closed_ms IS NOT NULL"
-    };
-}
-
 /// Whether the message `m` matches the filter.
 macro_rules! filtered_message {
     () => {
@@ -149,11 +142,7 @@ statements! {
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT) AND decisions.is_addressed = 0";
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
-    // A reply has no moment of its own, so that of the judge stays.
-    PUT_EVALUATION = "
-        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4, moment = coalesce(?5, moment)
-        WHERE id = ?1";
-    FORGET_MOMENTS = "UPDATE decisions SET moment = NULL WHERE moment IS NOT NULL AND workspace = ?1";
+    PUT_EVALUATION = "UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
     // A closing without a verdict of its own, such as that of a post, keeps the judge's.
     /// An unsolicited post is no answer, even if the decision was addressed in the meantime or a question was deleted.
     CLOSE_DECISION = "
@@ -274,14 +263,6 @@ statements! {
         ORDER BY d.id DESC
         LIMIT +?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
-    JUDGED_MOMENTS = concat!("
-        SELECT d.id, d.moment, d.judgment,
-            (SELECT a.model FROM attempts AS a
-             WHERE a.decision = d.id AND a.verb = 'judge' AND a.result = 'kept'
-             ORDER BY a.id DESC LIMIT 1) AS judge
-        FROM decisions AS d WHERE ", judged_moments!(), "
-        ORDER BY d.id DESC LIMIT +?2");
-    COUNT_JUDGED_MOMENTS = concat!("SELECT count(*) AS n FROM decisions WHERE ", judged_moments!());
     EXCHANGES = "
         SELECT nullif(e.prompt, '') AS prompt, e.answer, e.packed,
             (SELECT json_group_array(line) FROM

@@ -280,7 +280,7 @@ statements! {
     DROP_PROMPT_ORDERS = "
         DELETE FROM exchange_orders WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     ERASE_REASONS_OF_PROMPTS = "
-        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END, moment = NULL,
+        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END,
             judgment = json_set(judgment, '$.reason', ''), revision = ?2
         WHERE id IN (SELECT a.decision FROM json_each(?1) AS j
             CROSS JOIN attempts AS a ON a.id = CAST(j.value AS BIGINT))";
@@ -288,7 +288,7 @@ statements! {
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     ERASE_REASONS = "
-        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END, moment = NULL,
+        UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END,
             judgment = json_set(judgment, '$.reason', ''), revision = ?2
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     ERASE_VERDICTS = "

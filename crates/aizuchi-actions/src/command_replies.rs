@@ -24,11 +24,11 @@ use aizuchi_store::{Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::confirmation::sure_command;
 use crate::named_message::named_message;
 use crate::reply_renderer::ReplyRenderer;
 use crate::standing_order_trial::{StandingOrderTrial, StepTrial};
-use crate::{Command, CommandRequest, MuteScope, NearMiss};
 
 /// The maximum number of a channel's newest decisions that are searched for the one in question.
 const MAX_DECISIONS: usize = 50;

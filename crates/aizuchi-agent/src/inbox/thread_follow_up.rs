@@ -1,5 +1,6 @@
-//! Whether a message in a thread in which the persona has spoken, or below what it answered, is put to it. It is, unless it names another user, goes
-//! on with what users said in the meantime, or only closes the matter. In doubt it is put to it.
+//! Whether a message in a thread counts as addressed to the persona although it does not mention it: the persona has
+//! spoken there, or has answered the thread's first message in the channel. It counts unless it names another user,
+//! goes on with what users said in the meantime, or only closes the matter. When unsure, it counts.
 
 use std::ops::Range;
 
@@ -9,8 +10,9 @@ use aizuchi_structure::cues::Cues;
 
 use crate::inbox::calling::{is_in, requests, words};
 
-/// The probability from which a message replies to a user who wrote after the persona, and from which a question does.
+/// From this link probability, a message goes on with what another user wrote after the persona.
 const GOES_ON: f32 = 0.15;
+/// The same for a whole question.
 const ASKS_ON: f32 = 0.5;
 /// The number of words of a whole question.
 const MIN_QUESTION: usize = 5;

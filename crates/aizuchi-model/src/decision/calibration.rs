@@ -1,9 +1,6 @@
-//! How often a score came with a yes, and how certain that is.
+//! How often a score came with a yes.
 
-/// The one-sided 90 % quantile of the normal distribution.
-const Z: f64 = 1.2816;
-
-/// A judged moment: its score by a model that had not seen it, and how many moments it represents.
+/// A score, whether it came with a yes, and how much that counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     pub score: f64,
@@ -64,19 +61,6 @@ impl Block {
     }
 }
 
-/// Returns the upper limit of the expected number of cases if `seen` were seen, with a confidence of 90 %: the upper
-/// limit of a Poisson rate (Garwood, 1936), with the cube by which Wilson and Hilferty (1931) approximate chi-squared,
-/// which is within 1 % of it. It is 2.3 if none was seen, and a little wide if many of the draws are cases.
-pub fn upper_limit(seen: f64) -> f64 {
-    let count = seen.max(0.0) + 1.0;
-    count * (1.0 - 1.0 / (9.0 * count) + Z / (3.0 * count.sqrt())).powi(3)
-}
-
-/// Returns the upper bound of a share, with a confidence of 90 %, if it was `share` among `count`.
-pub fn upper_bound(share: f64, count: f64) -> f64 {
-    if count <= 0.0 { 1.0 } else { (upper_limit(share * count) / count).min(1.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -105,28 +89,6 @@ mod tests {
         assert!(calibration.rate(0.3) < calibration.rate(2.0));
     }
 
-    #[test]
-    fn nothing_seen_is_no_proof() {
-        assert_eq!(Calibration::default().rate(0.0), 1.0);
-        assert_eq!(upper_bound(0.0, 0.0), 1.0);
-        for (share, count, expected) in
-            [(0.0, 1.0, 1.0), (0.0, 20.0, 0.114), (0.0, 100.0, 0.0228), (0.1, 100.0, 0.154)]
-        {
-            let bound = upper_bound(share, count);
-            assert!((bound - expected).abs() < 0.002, "{share} of {count}: {bound}");
-        }
-    }
-
-    #[test]
-    fn the_limit_of_a_rate_is_that_of_the_tables() {
-        for (seen, expected) in
-            [(0.0, 2.303), (1.0, 3.890), (2.0, 5.322), (5.0, 9.275), (10.0, 15.407)]
-        {
-            let limit = upper_limit(seen);
-            assert!((limit / expected - 1.0).abs() < 0.011, "{seen}: {limit}");
-        }
-    }
-
     proptest! {
         #[test]
         fn rates_never_fall_as_scores_rise(rows in prop::collection::vec((0..20_i32, any::<bool>(), 1..5_u8), 1..60)) {
@@ -144,13 +106,6 @@ mod tests {
             prop_assert!(means.is_sorted());
             let weight: f64 = calibration.blocks().iter().map(|block| block.weight).sum();
             prop_assert!((weight - scored.iter().map(|row| row.weight).sum::<f64>()).abs() < 1e-9);
-        }
-
-        #[test]
-        fn a_bound_is_above_the_share_and_falls_with_evidence(share in 0.0..1.0_f64, count in 1.0..1e4_f64) {
-            let bound = upper_bound(share, count);
-            prop_assert!(bound >= share && bound <= 1.0);
-            prop_assert!(upper_bound(share, count * 2.0) <= bound + 1e-12);
         }
     }
 }

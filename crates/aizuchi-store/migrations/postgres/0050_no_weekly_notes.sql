@@ -1,0 +1,2 @@
+-- Keepers get no note about the week any more.
+DROP TABLE weekly_notes;
