@@ -74,7 +74,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Rules that did not apply: channel mode, muted, budget
       Model call: Reply: used (Model: none, the built-in rules; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: spoke — bob asked me
-      Said: 0-0-0 0:0:0 UTC  Aizuchi: Yes, bob, I’m here.
+      Said: 0-0-0 0:0:0 UTC  Aizuchi: Yes, bob? Ask me about anything that was said here, or say `@Aizuchi help`.
       Page: http://0.0.0.0:0/decisions/0
     ");
     // The bot's post leads to the same decision.

@@ -25,7 +25,7 @@ async fn two_tabs_chat_and_the_persona_answers() {
     // The decision to stay silent is shown beside the message.
     bob.find("silence").await;
     bob.post("@Aizuchi are you there?").await;
-    let answer = "Yes, bob, I’m here.";
+    let answer = "Yes, bob? Ask me about anything that was said here, or say @Aizuchi help.";
     alice.expect_messages(&["good morning everybody", "@Aizuchi are you there?", answer]).await;
 
     alice.reload().await;

@@ -98,7 +98,7 @@ async fn a_visit_needs_no_mouse() {
     alice.press(Key::Enter).await;
     alice.type_text("are you there?").await;
     alice.press(Key::Enter).await;
-    let answer = "Yes, alice, I’m here.";
+    let answer = "Yes, alice? Ask me about anything that was said here, or say @Aizuchi help.";
     alice.expect_messages(&["good evening", "@Aizuchi are you there?", answer]).await;
 
     // Back to the messages, up to the first one, and into its thread.

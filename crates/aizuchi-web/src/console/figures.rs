@@ -172,7 +172,7 @@ impl Default for FiguresPageQuery {
 }
 
 /// The number of channels per page.
-const CHANNELS: usize = 20;
+const CHANNELS: usize = 15;
 
 /// A column by which the channels can be sorted, the largest number first: its name, its label, and a channel's number.
 type Column = (&'static str, fn(Language) -> &'static str, fn(&Sums) -> u64);
@@ -204,7 +204,9 @@ pub async fn page(
     let shown = only.as_ref().map_or(&known[..], std::slice::from_ref);
     let mut places = Vec::new();
     for workspace in shown {
-        places.push(Place::read(&web, &visitor.access, workspace, days, language).await?);
+        places.push(
+            FiguresOfWorkspace::read(&web, &visitor.access, workspace, days, language).await?,
+        );
     }
     let figures = PeriodFigures::sum(places.iter().map(|place| &place.figures));
     let PeriodFigures { total, marks, .. } = &figures;
@@ -225,7 +227,7 @@ pub async fn page(
     let channels = writer.find_channels(&places, search, column.2);
     let all = channels.len();
     let channels: Vec<_> = channels.into_iter().skip(query.channels_after).take(CHANNELS).collect();
-    let is_shown = |place: &Place, id: &ChannelId| {
+    let is_shown = |place: &FiguresOfWorkspace, id: &ChannelId| {
         let is_it = |(shown, channel, _): &ListedSums<'_>| {
             shown.workspace == place.workspace && *channel == Some(id)
         };
@@ -270,7 +272,7 @@ pub async fn page(
 }
 
 /// A workspace with its figures.
-struct Place {
+struct FiguresOfWorkspace {
     workspace: WorkspaceId,
     label: String,
     /// The names of the channels that the visitor may know.
@@ -279,7 +281,7 @@ struct Place {
     welcome: BTreeMap<ChannelId, ChannelWelcome>,
 }
 
-impl Place {
+impl FiguresOfWorkspace {
     async fn read(
         web: &Web,
         access: &Access,
@@ -308,7 +310,7 @@ impl Place {
 }
 
 /// The sums of a channel of a workspace.
-type ListedSums<'a> = (&'a Place, Option<&'a ChannelId>, &'a Sums);
+type ListedSums<'a> = (&'a FiguresOfWorkspace, Option<&'a ChannelId>, &'a Sums);
 
 fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
     let row = |mark: Mark| MarkRow {
@@ -439,12 +441,12 @@ impl Writer<'_> {
     /// Returns the channels whose names contain `search`, sorted by a column.
     fn find_channels<'a>(
         &self,
-        places: &'a [Place],
+        places: &'a [FiguresOfWorkspace],
         search: &str,
         number: fn(&Sums) -> u64,
     ) -> Vec<ListedSums<'a>> {
         let wanted = search.trim_start_matches('#').to_lowercase();
-        let of_place = |place: &'a Place| {
+        let of_place = |place: &'a FiguresOfWorkspace| {
             let channels = place.figures.total.channels.iter();
             channels.map(move |(id, sums)| (place, id.as_ref(), sums))
         };
@@ -475,7 +477,7 @@ impl Writer<'_> {
 
     fn welcome<'a>(
         &self,
-        channels: impl Iterator<Item = (&'a Place, (&'a ChannelId, &'a ChannelWelcome))>,
+        channels: impl Iterator<Item = (&'a FiguresOfWorkspace, (&'a ChannelId, &'a ChannelWelcome))>,
     ) -> Vec<WelcomeRow> {
         let counts = |counts: WelcomeCounts| {
             let WelcomeCounts { welcome, unwelcome, unclear } = counts;
@@ -485,30 +487,32 @@ impl Writer<'_> {
             })
         };
         let row =
-            |(place, (channel, welcome)): (&Place, (&ChannelId, &ChannelWelcome))| WelcomeRow {
-                name: self.name(place, channel),
-                address: channel_address(&place.workspace, channel),
-                posts: counts(welcome.posts),
-                silences: counts(welcome.silences),
-                labels: match welcome.labels_missing() {
-                    0 => thousands(welcome.labels as u64),
-                    missing => {
-                        texts::console::labels_missing(self.language, welcome.labels, missing)
-                    }
-                },
-                threshold: self.threshold(welcome.threshold),
-                details: texts::welcome::details(
-                    self.language,
-                    &place.name(Some(channel), self.language),
-                ),
-                post_reasons: self.reasons(&welcome.post_reasons),
-                silence_reasons: self.reasons(&welcome.silence_reasons),
-                declined: Some(welcome.declined).filter(|declined| *declined > 0),
-                answered_after: welcome
-                    .answered_after
-                    .map(|after| format_duration(after, self.language)),
-                never_answered: welcome.never_answered(),
-                steps: welcome.steps.iter().map(confidence_row).collect(),
+            |(place, (channel, welcome)): (&FiguresOfWorkspace, (&ChannelId, &ChannelWelcome))| {
+                WelcomeRow {
+                    name: self.name(place, channel),
+                    address: channel_address(&place.workspace, channel),
+                    posts: counts(welcome.posts),
+                    silences: counts(welcome.silences),
+                    labels: match welcome.labels_missing() {
+                        0 => thousands(welcome.labels as u64),
+                        missing => {
+                            texts::console::labels_missing(self.language, welcome.labels, missing)
+                        }
+                    },
+                    threshold: self.threshold(welcome.threshold),
+                    details: texts::welcome::details(
+                        self.language,
+                        &place.name(Some(channel), self.language),
+                    ),
+                    post_reasons: self.reasons(&welcome.post_reasons),
+                    silence_reasons: self.reasons(&welcome.silence_reasons),
+                    declined: Some(welcome.declined).filter(|declined| *declined > 0),
+                    answered_after: welcome
+                        .answered_after
+                        .map(|after| format_duration(after, self.language)),
+                    never_answered: welcome.never_answered(),
+                    steps: welcome.steps.iter().map(confidence_row).collect(),
+                }
             };
         channels.map(row).collect()
     }
@@ -582,7 +586,7 @@ impl Writer<'_> {
 
     fn delays<'a>(
         &self,
-        delays: impl Iterator<Item = (&'a Place, &'a ChannelDelays)> + Clone,
+        delays: impl Iterator<Item = (&'a FiguresOfWorkspace, &'a ChannelDelays)> + Clone,
     ) -> Vec<DelayRow> {
         let longest = delays.clone().flat_map(|(_, it)| [it.asked, it.unasked]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
@@ -596,7 +600,7 @@ impl Writer<'_> {
                 text: told.unwrap_or_else(|| "–".to_owned()),
             }
         };
-        let row = |(place, delays): (&Place, &ChannelDelays)| DelayRow {
+        let row = |(place, delays): (&FiguresOfWorkspace, &ChannelDelays)| DelayRow {
             name: self.name(place, &delays.channel),
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
@@ -607,7 +611,7 @@ impl Writer<'_> {
     }
 
     /// Returns the name of a channel, with its workspace if several are shown.
-    fn name(&self, place: &Place, channel: &ChannelId) -> String {
+    fn name(&self, place: &FiguresOfWorkspace, channel: &ChannelId) -> String {
         let name = place.name(Some(channel), self.language);
         match self.is_of_several {
             true => format!("{name} · {}", place.label),

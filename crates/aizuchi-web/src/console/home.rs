@@ -1,8 +1,6 @@
 //! The head of the home page: whether everything works, what it costs, what waits for somebody, and the mute of
 //! everything.
 
-use std::cmp::Reverse;
-
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::decision::consent::ConsentState;
 use aizuchi_model::persona::Language;
@@ -33,8 +31,6 @@ pub struct WaitingCount {
     pub count: usize,
 }
 
-/// The number of workspaces whose share of the limit is told, the largest first.
-const MOST_USAGES: usize = 3;
 /// The page of the channels whose history is not read yet.
 const BACKFILL: &str = "/console/failures?kind=backfill";
 
@@ -95,23 +91,26 @@ fn cost(web: &Web, status: &Status, language: Language) -> String {
             (None, None) => return texts::home::no_limit(language, &spent),
         };
     let is_money = limits.micros_per_day.is_some();
-    let tell = |amount: u64| match is_money {
-        true => format!("{:.2} {}", amount as f64 / 1e6, web.currency),
-        false => texts::home::tokens(language, &thousands(amount)),
-    };
-    let mut usages: Vec<_> = shown.iter().map(|it| (used(&it.usage), &it.workspace)).collect();
-    usages.sort_by_key(|(used, _)| Reverse(*used));
-    let spending = usages.iter().filter(|(used, _)| *used > 0).count();
-    let is_told = !is_money || unpriced > 0 || spending > 1;
-    let of_limit = usages.iter().take(spending.clamp(1, MOST_USAGES)).map(|(used, workspace)| {
-        let share = percent(*used, limit);
-        let told = texts::home::of_limit(language, &tell(*used), &tell(limit), &share);
-        match spending > 1 {
-            true => format!("{}: {told}", workspaces::label(web, workspace, language)),
-            false => told,
-        }
+    let Some(nearest) = shown.iter().max_by_key(|it| used(&it.usage)) else { return spent };
+    let most = used(&nearest.usage);
+    let [used_amount, limit_amount] = [most, limit].map(|amount| match is_money {
+        true => format!("{:.2}", amount as f64 / 1e6),
+        false => thousands(amount),
     });
-    Some(spent).filter(|_| is_told).into_iter().chain(of_limit).collect::<Vec<_>>().join(" · ")
+    let limit_amount = match is_money {
+        true => format!("{limit_amount} {}", web.currency),
+        false => texts::home::tokens(language, &limit_amount),
+    };
+    let share = percent(most, limit);
+    let told = texts::home::of_limit(language, &used_amount, &limit_amount, &share);
+    if shown.iter().filter(|it| used(&it.usage) > 0).count() > 1 {
+        let label = workspaces::label(web, &nearest.workspace, language);
+        return format!("{spent} · {}", texts::home::nearest(language, &label, &told));
+    }
+    match is_money && unpriced == 0 {
+        true => told,
+        false => format!("{spent} · {told}"),
+    }
 }
 
 async fn waiting(

@@ -8,6 +8,7 @@ use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
@@ -289,7 +290,9 @@ impl OrderForm {
                 let body = SettingBody { workspace, channel: named()?, thread, setting, value };
                 if body.change().is_none() || verb == "set" && body.value.is_none() {
                     let kind = SettingKind::all().find(|kind| kind.name() == body.setting);
-                    return Err(kind.map_or_else(malformed, |kind| Refusal::ValueNeeded(kind).into()));
+                    return Err(
+                        kind.map_or_else(malformed, |kind| Refusal::ValueNeeded(kind).into())
+                    );
                 }
                 body.order(web, access, NO_NUMBER).await
             }
