@@ -100,7 +100,7 @@ pub trait Archive: Send + Sync {
         Err(StoreError::unkept())
     }
 
-    /// When each of these users last wrote, by the visibility of what they wrote.
+    /// When each of these users last wrote, by the visibility of what they wrote, among their last fifty messages.
     async fn last_written(
         &self,
         _workspace: &WorkspaceId,

@@ -193,9 +193,12 @@ statements! {
         SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
         JOIN users AS u ON u.workspace = ?1 AND u.id = j.value ->> 0
         ORDER BY u.id";
+    /// Among the last fifty messages of each that were heard, since somebody may have written many.
     LAST_WRITTEN = "
         SELECT m.author, m.visibility, max(m.at_ms) AS last_ms FROM json_each(?2) AS j
         JOIN messages AS m INDEXED BY messages_by_author ON m.workspace = ?1 AND m.author = j.value ->> 0
+            AND m.heard >= coalesce((SELECT n.heard FROM messages AS n INDEXED BY messages_by_author
+                WHERE n.workspace = ?1 AND n.author = j.value ->> 0 ORDER BY n.heard DESC LIMIT 1 OFFSET 49), 0)
         WHERE m.deleted_ms IS NULL
         GROUP BY m.author, m.visibility";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
