@@ -114,9 +114,11 @@ async fn a_database_behind_a_symbolic_link_has_one_log_and_one_owner() {
     program.says("Alice", "When do I cut the roses?").await;
     let other = Home::new(1000.0);
     other.replace(&other.database().display().to_string(), &file.display().to_string());
-    let mut reset = aizuchi();
-    let reset = reset.arg("--config").arg(other.config()).args(["gate", "--reset"]);
-    let refused = String::from_utf8(reset.output().unwrap().stderr).unwrap();
+    let lines = folder.join("lines.jsonl");
+    std::fs::write(&lines, r#"{"room":"tea","id":"1","ts":1,"author":"Bob","text":"Hi"}"#).unwrap();
+    let mut import = aizuchi();
+    let import = import.arg("--config").arg(other.config()).arg("import").arg(&lines);
+    let refused = String::from_utf8(import.output().unwrap().stderr).unwrap();
     assert!(refused.contains("another Aizuchi is running on"), "{refused}");
     program.kill();
     let (code, stdout, _) = search(&home, &["roses"]);
