@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::context::links::MessageLinks;
@@ -234,6 +234,8 @@ limited! {
     own(|it| (&it.workspace, None)) find_users(id_or_name: &str) -> Vec<User>;
     own(|it| (&it.workspace, None)) forgettings() -> Vec<RunningForgetting>;
     at(workspace, None) person(workspace: &WorkspaceId, user: &UserId) -> PersonTraces;
+    at(workspace, None) last_written(workspace: &WorkspaceId, users: &BTreeSet<UserId>)
+        -> Vec<(UserId, Visibility, Timestamp)>;
     at(&query.workspace, Some(&query.channel)) messages(query: MessageQuery) -> Vec<StoredMessage>;
     at(workspace, Some(channel))
         message(workspace: &WorkspaceId, channel: &ChannelId, id: &MessageId) -> Option<StoredMessage>;
