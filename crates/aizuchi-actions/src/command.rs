@@ -247,7 +247,10 @@ impl CommandRequest {
                     is_narrowing
                         || match self.setting_role() {
                             SettingRole::Admin => true,
-                            SettingRole::Direct => kind != Some(SettingKind::Model),
+                            // A limit of a direct message alone would limit nothing.
+                            SettingRole::Direct => {
+                                !matches!(kind, Some(SettingKind::Model | SettingKind::MoneyPerDay))
+                            }
                             SettingRole::Keeper | SettingRole::Member => false,
                         }
                 }

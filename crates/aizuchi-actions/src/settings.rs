@@ -246,9 +246,10 @@ fn shown_text(language: Language, value: Option<PlaceSetting>) -> String {
 }
 
 /// Formats a value as the config would write it.
-pub fn value_text(language: Language, value: Option<PlaceSetting>) -> String {
+pub fn value_text(language: Language, kind: SettingKind, value: Option<PlaceSetting>) -> String {
     match value {
         Some(value) => value.to_string(),
+        None if kind == SettingKind::MoneyPerDay => texts::settings::unlimited(language).to_owned(),
         None => texts::settings::as_everywhere(language).to_owned(),
     }
 }

@@ -31,7 +31,8 @@ impl AccessPlace {
         };
         let id = WorkspaceId::new(workspace);
         let is_known = match (id.platform(), workspace.contains(':')) {
-            ("slack", false) | ("discord", _) => true,
+            ("slack", false) => workspace != "slack",
+            ("discord", _) => true,
             _ => id == workspace_id() && channel.is_none(),
         };
         let is_id =

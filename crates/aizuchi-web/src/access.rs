@@ -44,8 +44,10 @@ pub fn allows(access: &Access, method: &Method, path: &str) -> bool {
 
 /// Whether a path is about the whole installation, and not for visitors who are limited to places.
 fn is_for_all_places(path: &str) -> bool {
-    const PATHS: [&str; 4] =
-        ["/metrics", "/api/reload", "/api/configuration", "/console/configuration"];
+    const PATHS: [&str; 5] = [
+        "/metrics", "/api/reload", "/api/configuration", "/console/configuration",
+        "/console/persona",
+    ];
     PATHS.contains(&path) || path.starts_with("/api/models")
 }
 

@@ -146,7 +146,7 @@ pub async fn read(
 impl FailuresQuery {
     pub fn has(&self, failure: &Failure, now: Timestamp) -> bool {
         // What waits for an operator may be older than what is listed otherwise.
-        let days = self.days.filter(|days| *days < LISTED_DAYS);
+        let days = self.days.filter(|days| (1..LISTED_DAYS).contains(days));
         let since = days.map(|days| views::seconds(now) - (days * 24 * 3600) as f64);
         let channel = self.channel.trim().trim_start_matches('#');
         let is_meant = |own: &FailureChannel| {

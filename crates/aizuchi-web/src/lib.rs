@@ -170,12 +170,16 @@ pub struct Web {
 impl Web {
     /// Returns what the handlers need for a visitor who is limited to places. It reaches nothing else.
     fn within(&self, scope: &AccessScope) -> Self {
-        let has = |platform: &str| scope.places().any(|it| it.workspace.platform() == platform);
+        // The one of all servers of Discord is a prefix of their ids.
+        let has = |id: &str| {
+            let belongs = |it: &WorkspaceId| it.as_str() == id || it.platform() == id;
+            scope.places().any(|place| belongs(&place.workspace))
+        };
         let remotes = self.remotes.read();
-        let remotes = remotes.iter().filter(|(name, _)| has(name));
+        let remotes = remotes.iter().filter(|(_, remote)| has(remote.workspace().as_str()));
         let remotes: BTreeMap<_, _> = remotes.map(|(name, it)| (*name, it.clone())).collect();
         let platforms = self.platforms.0.read();
-        let platforms = platforms.iter().filter(|(id, _)| scope.touches(id) || has(id.as_str()));
+        let platforms = platforms.iter().filter(|(id, _)| has(id.as_str()));
         let platforms: HashMap<_, _> =
             platforms.map(|(id, platform)| (id.clone(), platform.clone())).collect();
         let (archive, store) = (self.archive.clone(), self.store.clone());

@@ -292,7 +292,13 @@ pub async fn revert_memo(
         return Err(ActionRefusal::EntryChanged.into());
     }
     let all = web.archive.all_memos(&workspace).await?;
-    touched.extend(all.into_iter().filter(|(known, _)| *known == id));
+    let current = all.into_iter().filter(|(known, _)| *known == id);
+    let versions = touched.len();
+    touched.extend(current);
+    // One that is not found may be of a place that the visitor does not reach.
+    if touched.len() == versions && !web.scope.includes(&workspace, None) {
+        return Err(ActionRefusal::NoMemo.into());
+    }
     if !touched.iter().all(|(_, memo)| access.may_read(&workspace, memo.visibility)) {
         return Err(ActionRefusal::NoMemo.into());
     }

@@ -27,8 +27,8 @@ use crate::{ApiProblem, JsonResult, Web, private_reads, views, workspaces};
 
 /// The number of orders on one page.
 const PAGE: usize = 100;
-/// The maximum number of rows of an export.
-const MOST_EXPORTED: usize = 100_000;
+/// The maximum number of reads of private channels beside a page of orders.
+const MAX_READS: usize = 10_000;
 /// The kind of a read of a private channel, beside the kinds of orders.
 pub const READ_PRIVATE: &str = "read_private";
 
@@ -109,16 +109,27 @@ pub async fn export(
 ) -> Result<Response, ApiProblem> {
     require_orders(&visitor.access)?;
     let workspace = workspaces::only(&web, filter).await?;
-    let (kind, before, limit) = (None, None, MOST_EXPORTED);
-    let query = OrderJournalQuery { workspace: workspace.clone(), kind, before, limit };
-    let orders = web.archive.order_journal(&query).await?.into_iter();
-    let mut rows: Vec<_> = orders.map(|given| (given.at, json!(view(given)))).collect();
-    if visitor.access.is_admin() {
-        let query = PrivateReadQuery { workspace, before: None, limit: MOST_EXPORTED };
-        for read in web.archive.private_reads(&query).await? {
-            let mut row = json!(private_reads::view(&read));
+    let (mut rows, mut before) = (Vec::new(), None);
+    loop {
+        let filter = (workspace.clone(), None);
+        let (orders, older) = read(&web, &visitor.access, filter, before).await?;
+        rows.extend(orders.into_iter().map(|given| (given.at, json!(view(given)))));
+        before = older;
+        if before.is_none() {
+            break;
+        }
+    }
+    let mut before = None;
+    while visitor.access.is_admin() {
+        let page = private_reads::page(&web, workspace.clone(), before).await?;
+        rows.extend(page.reads.iter().map(|read| {
+            let mut row = json!(private_reads::view(read));
             row["kind"] = json!(READ_PRIVATE);
-            rows.push((read.at, row));
+            (read.at, row)
+        }));
+        before = page.older;
+        if before.is_none() {
+            break;
         }
     }
     rows.sort_by_key(|(at, _)| Reverse(*at));
@@ -145,7 +156,7 @@ pub async fn reads_among(
         until = web.archive.order_journal(&query).await?.pop().map(|last| last.at);
     }
     let since = older.and(orders.last()).map(|last| last.at);
-    let query = PrivateReadQuery { workspace, before: until, limit: MOST_EXPORTED };
+    let query = PrivateReadQuery { workspace, before: until, limit: MAX_READS };
     let mut reads = web.archive.private_reads(&query).await?;
     reads.retain(|read| since.is_none_or(|since| read.at >= since));
     Ok(reads)

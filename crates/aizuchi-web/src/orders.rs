@@ -158,6 +158,10 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
     if *workspace == workspace_id() {
         return Ok(UserId::new(web.room.parse_name(id).map_err(Refusal::Room)?));
     }
+    // Otherwise the refusal would tell who is a member.
+    if !web.scope.includes(workspace, None) {
+        return Err(Refusal::OutOfReach.into());
+    }
     let user = UserId::new(id);
     let is_known = !web.archive.some_users(workspace, &[user.clone()].into()).await?.is_empty();
     // A forgotten user who has opted out can still opt in again.

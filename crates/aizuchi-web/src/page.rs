@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::texts;
@@ -64,7 +65,12 @@ pub async fn room(
         "max_upload_bytes": web.room.max_upload_bytes(),
         "max_files": MAX_FILES,
     });
-    let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
+    // A platform counts the channels of all its workspaces.
+    let backfills = match web.scope {
+        AccessScope::Everything => web.platforms.backfill_progress(),
+        AccessScope::Only(_) => Vec::new(),
+    };
+    let backfills = backfills.into_iter().filter(|it| !it.is_complete());
     let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();
     let page = RoomPage {
         backfill_progress: backfills.join(" "),

@@ -45,7 +45,7 @@ pub struct SettingsAnswer {
 
 #[derive(Serialize, JsonSchema)]
 pub struct SettingView {
-    /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
+    /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory`, `model` or `money_per_day`.
     setting: &'static str,
     /// The value in force, written as in the config. Null: as everywhere.
     value: Option<String>,

@@ -464,7 +464,7 @@ mod tests {
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
                 no_uploads not_author not_from_proxy not_keeper only_admin_chooses_models only_admin_configures only_admin_forgets only_admin_reads_looks only_admin_regenerates \
-                only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
+                only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine out_of_reach \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
             (

@@ -233,9 +233,10 @@ limited! {
     part(workspace) some_users(workspace: &WorkspaceId, ids: &BTreeSet<UserId>) -> Vec<User>;
     own(|it| (&it.workspace, None)) find_users(id_or_name: &str) -> Vec<User>;
     own(|it| (&it.workspace, None)) forgettings() -> Vec<RunningForgetting>;
+    at(workspace, None) last_written(
+        workspace: &WorkspaceId, users: &BTreeSet<UserId>
+    ) -> Vec<(UserId, Visibility, Timestamp)>;
     at(workspace, None) person(workspace: &WorkspaceId, user: &UserId) -> PersonTraces;
-    at(workspace, None) last_written(workspace: &WorkspaceId, users: &BTreeSet<UserId>)
-        -> Vec<(UserId, Visibility, Timestamp)>;
     at(&query.workspace, Some(&query.channel)) messages(query: MessageQuery) -> Vec<StoredMessage>;
     at(workspace, Some(channel))
         message(workspace: &WorkspaceId, channel: &ChannelId, id: &MessageId) -> Option<StoredMessage>;
@@ -290,4 +291,21 @@ limited! {
         workspace: &WorkspaceId, channel: Option<&ChannelId>, before: Option<i64>, limit: usize
     ) -> Vec<JournalEntry>;
     own(|it| of_conversation(it.work.conversation())) pending_steps(workspace: &WorkspaceId) -> Vec<Step>;
+}
+
+#[cfg(test)]
+mod tests {
+    /// The default of a method of the archive is a failure.
+    #[test]
+    fn every_method_says_where_what_it_returns_belongs() {
+        let archive = include_str!("../../aizuchi-store/src/archive.rs");
+        let own = include_str!("scoped_archive.rs");
+        let names = archive.split("fn ").skip(1).filter_map(|rest| rest.split(['(', '<']).next());
+        let names: Vec<&str> = names.collect();
+        assert!(names.len() > 50, "{names:?}");
+        // It calls another method of the archive.
+        let missing = names.into_iter().filter(|name| *name != "consent");
+        let missing: Vec<_> = missing.filter(|name| !own.contains(&format!(" {name}("))).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
 }

@@ -107,6 +107,16 @@ limited! {
             Ok(memories)
         }
 
+        async fn memos(
+            &self,
+            workspace: &WorkspaceId,
+            channel: &ChannelId,
+        ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+            let mut memos = self.inner.memos(workspace, channel).await?;
+            memos.retain(|(_, memo)| self.scope.includes(workspace, Some(&memo.channel)));
+            Ok(memos)
+        }
+
         async fn source_messages(
             &self,
             workspace: &WorkspaceId,
@@ -150,7 +160,6 @@ limited! {
     complete(_claim: &Claim, _outcome: Outcome, _now: Timestamp) -> CompletionReceipt;
     has_changed_since(_of: &ConversationId, _revision: u64, _lineage: &Lineage) -> bool;
     context(_conversation: &ConversationId, _window: &ContextWindow) -> Context;
-    memos(_workspace: &WorkspaceId, _channel: &ChannelId) -> Vec<(MemoryId, Memo)>;
     has_heard(_of: &WorkspaceId, _in: &ChannelId, _it: &MessageId, _client_id: Option<&str>) -> bool;
     claim_memory_jobs(_now: Timestamp, _lease: SignedDuration, _most: usize) -> Vec<MemoryJob>;
     next_memory_job() -> Option<Timestamp>;

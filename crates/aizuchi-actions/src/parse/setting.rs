@@ -127,7 +127,10 @@ impl WrittenSetting {
             return Some(Self::exactly(target, channel, SettingChange::ClearAll));
         }
         let (kind, rest) = key_of(form)?;
-        let rest = rest.trim().strip_prefix(['を', 'は'])?.trim();
+        let rest = rest.trim();
+        // "Our budget is 30,000" is said of other budgets.
+        let is_told = kind == SettingKind::MoneyPerDay && rest.starts_with('は');
+        let rest = rest.strip_prefix(['を', 'は']).filter(|_| !is_told)?.trim();
         let change = ENDS.iter().find_map(|end| change(kind, rest.strip_suffix(end)?.trim()))?;
         Some(Self::exactly(target, channel, change))
     }

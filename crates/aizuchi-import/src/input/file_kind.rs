@@ -16,7 +16,7 @@ const MAX_LINES: usize = 20;
 pub enum FileKind {
     JsonLines,
     Discord,
-    /// A list of such messages, like the file of a channel and a day in an export.
+    /// A list of messages of Slack, the file of a channel and a day in an export.
     SlackDay,
     Database,
     /// Something else that is known, but not read.

@@ -27,11 +27,11 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "Only orders that apply in this channel, by its id, or in one of its threads.",
         "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
     ),
+    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     (
         "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
     ),
-    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     ("Required; `null` removes the mark.", "省略できない。`null` を指定すると評価を取り消す。"),
     (
         "Required; `null` restores the configured mode.",
@@ -115,7 +115,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The number of days within which it failed last: 1 to 30; 30 if omitted.",
-        "最後に失敗してからの日数。1 から 30。省略すると 30。",
+        "この日数のうちに最後に失敗したもの。1 から 30。省略すると 30。",
     ),
     (
         "The number of days, including today: 1 to 90; 30 if omitted.",

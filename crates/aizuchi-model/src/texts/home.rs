@@ -30,6 +30,6 @@ texts! {
         "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
         / "この期間の記録はありません。話したり、話すのをやめたりするたびに、理由とともにここに表示されます。";
     nearest(workspace: &str, told: &str): "nearest to its limit: {workspace}, {told}" / "上限に最も近いのは{workspace}：{told}";
-    texts_withheld(count: usize, why: &str): "{count} texts below are not shown. {why}" / "以下の {count} 件の発言は表示しません。{why}";
+    texts_withheld(count: usize, why: &str): "Texts not shown below: {count}. {why}" / "以下の {count} 件の発言は表示しません。{why}";
     no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
 }

@@ -5,6 +5,8 @@ use crate::texts::pick;
 
 texts! {
     title: "Orders" / "操作の記録";
+    /// What an order is.
+    what: "Order" / "操作";
     journal: "Who ordered what" / "誰が何を操作したか";
     no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
     by: "By" / "操作者";

@@ -41,21 +41,22 @@ texts! {
     of_workspace: "the config, for all channels here" / "設定ファイル：ここの全チャンネル";
     of_everywhere: "the config, for everywhere" / "設定ファイル";
     as_everywhere: "as everywhere" / "全体と同じ";
+    unlimited: "no limit" / "上限なし";
     /// The model where none is chosen.
     default_value: "default" / "標準";
     usage(name: &str):
         "I didn’t understand that setting. Say `@{name} set language ja`, `set confidence 0.8`, `set memory off`, `set tools off`, "
-        "`set timing human`, `set announce off` or `set model NAME`, with `here`, `in this thread`, `in #garden` or `everywhere` behind it; "
+        "`set timing human`, `set announce off`, `set budget 0.50` or `set model NAME`, with `here`, `in this thread`, `in #garden` or `everywhere` behind it; "
         "`default` as the value takes it back."
         / "設定を読み取れませんでした。`@{name} 言語を日本語にして`、`確信度を0.8にして`、`記憶をオフにして`、`ツールをオフにして`、"
-          "`タイミングを人間らしくして`、`あいさつをオフにして`、`モデルを NAME にして` のように書いてください。先頭に `このスレッドの`、`#garden の`、`どこでも` を付けられます。"
+          "`タイミングを人間らしくして`、`あいさつをオフにして`、`予算を0.5にして`、`モデルを NAME にして` のように書いてください。先頭に `このスレッドの`、`#garden の`、`どこでも` を付けられます。"
           "`言語を標準に戻して` のように書くと、元に戻ります。";
     needs_thread:
         "Please set that in the thread that you mean."
         / "スレッドの設定は、そのスレッドの中で変えてください。";
     not_of_threads:
-        "A thread has no greeting of its own: I greet a channel once, when I join it, and nobody joins a thread. Please set that for the channel."
-        / "あいさつはスレッドごとには設定できません。チャンネルに参加したときに一度だけするもので、スレッドには参加がないためです。チャンネルの設定を変えてください。";
+        "I greet a channel once, when I join it, and a budget is a channel’s, so a thread has neither. Please set that for the channel."
+        / "あいさつはチャンネルに参加したときに一度だけするもので、予算もチャンネルごとのものなので、スレッドには設定できません。チャンネルの設定を変えてください。";
     no_such_channel:
         "I know no public channel of that name. Please set it in the channel that you mean."
         / "その名前の公開チャンネルが見つかりません。変えたいチャンネルの中で設定してください。";
@@ -113,8 +114,8 @@ fn words(kind: SettingKind) -> (&'static str, &'static str, &'static [&'static s
         SettingKind::Memory => ("the memory", "記憶", &["memory", "記憶"]),
         SettingKind::Model => ("the model", "モデル", &["model", "モデル"]),
         SettingKind::MoneyPerDay => (
-            "the budget for a day",
-            "1 日の予算",
+            "the budget of a channel for a day",
+            "チャンネルごとの 1 日の予算",
             &["budget", "予算", "money_per_day", "money per day", "1日の予算", "1 日の予算"],
         ),
     }

@@ -486,7 +486,7 @@ impl Writer<'_> {
         };
         let row =
             |(place, (channel, welcome)): (&Place, (&ChannelId, &ChannelWelcome))| WelcomeRow {
-                name: place.name(Some(channel), self.language),
+                name: self.name(place, channel),
                 address: channel_address(&place.workspace, channel),
                 posts: counts(welcome.posts),
                 silences: counts(welcome.silences),
@@ -597,13 +597,22 @@ impl Writer<'_> {
             }
         };
         let row = |(place, delays): (&Place, &ChannelDelays)| DelayRow {
-            name: place.name(Some(&delays.channel), self.language),
+            name: self.name(place, &delays.channel),
             bars: vec![
                 bar((texts::console::when_asked(self.language), "asked", delays.asked)),
                 bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
             ],
         };
         delays.map(row).collect()
+    }
+
+    /// Returns the name of a channel, with its workspace if several are shown.
+    fn name(&self, place: &Place, channel: &ChannelId) -> String {
+        let name = place.name(Some(channel), self.language);
+        match self.is_of_several {
+            true => format!("{name} · {}", place.label),
+            false => name,
+        }
     }
 
     fn money(&self, sums: &Sums) -> String {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
@@ -146,9 +147,15 @@ pub async fn page(
         orders.iter().map(|given| (given.at, names.row(given, language))).collect();
     rows.extend(reads.iter().map(|read| (read.at, names.read_row(read, language))));
     rows.sort_by_key(|(at, _)| Reverse(*at));
-    let rulebook = web.room.rulebook();
-    let in_config: Vec<String> = rulebook.opted_out.iter().map(ToString::to_string).collect();
-    let in_config = in_config.join(", ");
+    // The config does not say to which workspace they belong.
+    let in_config = match web.scope {
+        AccessScope::Everything => {
+            let rulebook = web.room.rulebook();
+            let in_config = rulebook.opted_out.iter().map(ToString::to_string);
+            in_config.collect::<Vec<_>>().join(", ")
+        }
+        AccessScope::Only(_) => String::new(),
+    };
     let label = |workspace: &WorkspaceId| workspaces::label(&web, workspace, language);
     let shown = (opted_out.len(), all_users);
     render(&OrdersPage {

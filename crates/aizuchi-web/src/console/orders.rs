@@ -8,6 +8,7 @@ use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts::refusals;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
@@ -288,7 +289,10 @@ impl OrderForm {
                 let setting = argument.ok_or_else(malformed)?.to_owned();
                 let body = SettingBody { workspace, channel: named()?, thread, setting, value };
                 if body.change().is_none() || verb == "set" && body.value.is_none() {
-                    return Err(malformed());
+                    let kind = SettingKind::all().find(|kind| kind.name() == body.setting);
+                    return Err(
+                        kind.map_or_else(malformed, |kind| Refusal::ValueNeeded(kind).into())
+                    );
                 }
                 body.order(web, access, NO_NUMBER).await
             }

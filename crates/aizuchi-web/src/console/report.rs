@@ -94,9 +94,12 @@ pub async fn page(
     let workspace = match query.workspace.as_str() {
         // The local room comes first, but a team's workspace is of more interest.
         "" => known.get(1).or(known.first()).cloned(),
-        id => Some(workspaces::find(&web, Some(id)).await?),
+        _ => None,
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
+    let workspace = match workspace {
+        Some(workspace) => workspace,
+        None => workspaces::find(&web, Some(&query.workspace)).await?,
+    };
     let can_read = visitor.access.may_read_models(&workspace);
     let span = |span: i64| SpanView {
         days: span,

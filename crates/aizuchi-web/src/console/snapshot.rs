@@ -1,7 +1,10 @@
 //! The status that `aizuchi status` shows, with what only the running program knows.
 
+use std::collections::BTreeSet;
+
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::WorkspaceId;
+use aizuchi_model::access_scope::AccessScope;
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::{ApiProblem, Web, workspaces};
@@ -21,7 +24,7 @@ pub async fn read(
             continue;
         }
         let orders = web.store.orders(&workspace).await?;
-        let connection = Some(connection(web, &workspace));
+        let connection = Some(connection(web, &workspace).await?);
         read.push(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? });
     }
     let status = Status {
@@ -34,15 +37,23 @@ pub async fn read(
     Ok(if access.is_admin() { status } else { status.without_private_names() })
 }
 
-fn connection(web: &Web, workspace: &WorkspaceId) -> ConnectionStatus {
+async fn connection(web: &Web, workspace: &WorkspaceId) -> Result<ConnectionStatus, ApiProblem> {
     let platform = web.platforms.for_workspace(workspace).ok();
-    let progress = platform.and_then(|platform| platform.backfill_progress());
-    ConnectionStatus {
+    let mut progress = platform.and_then(|platform| platform.backfill_progress());
+    // A platform counts the channels of all its workspaces.
+    if let (AccessScope::Only(_), Some(progress)) = (&web.scope, &mut progress) {
+        let shown = web.archive.channels(workspace).await?;
+        let shown: BTreeSet<ChannelId> = shown.into_iter().map(|channel| channel.id).collect();
+        progress.behind.retain(|id| shown.contains(id));
+        progress.failing.retain(|id, _| shown.contains(id));
+        progress.channels = shown.len();
+    }
+    Ok(ConnectionStatus {
         name: workspaces::name(web, workspace),
         platform: workspaces::platform_name(web, workspace).map(str::to_owned),
         outage: workspaces::outage(web, workspace),
         behind: progress.as_ref().map_or(0, |progress| progress.behind.len()),
         channels: progress.as_ref().map_or(0, |progress| progress.channels),
         failing: progress.as_ref().map_or(0, |progress| progress.failing.len()),
-    }
+    })
 }

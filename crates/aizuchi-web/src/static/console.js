@@ -185,6 +185,15 @@ document.addEventListener("visibilitychange", () => {
   if (isStale) scheduleRefresh();
 });
 
+// A field that is hidden must not keep its form from being sent.
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches("[data-fields]")) return;
+  for (const field of target.form.querySelectorAll("[data-field-of]")) {
+    field.disabled = target.value !== field.dataset.fieldOf;
+    field.required = !field.disabled;
+  }
+});
+
 document.addEventListener("change", ({ target }) => {
   if (!target.matches("[data-choose-all]")) return;
   for (const box of target.form.querySelectorAll(`[name="${target.dataset.chooseAll}"]`)) box.checked = target.checked;
@@ -192,7 +201,7 @@ document.addEventListener("change", ({ target }) => {
 
 // A page that a browser kept while another one was shown is outdated.
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted) scheduleRefresh();
+  if (event.persisted && !isStatic) scheduleRefresh();
 });
 
 showTimes();

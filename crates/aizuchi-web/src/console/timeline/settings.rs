@@ -30,6 +30,8 @@ pub struct ChannelSettingRow {
     pub name: &'static str,
     pub word: &'static str,
     pub value: String,
+    /// The value with which the field begins. Empty if there is none.
+    pub entered: String,
     /// Where it comes from.
     pub source: String,
     /// Who ordered it, if it was ordered.
@@ -136,12 +138,14 @@ impl SettingsRenderer<'_> {
         let row = |kind: SettingKind| {
             let source = self.rulebook.source_in(&place, kind);
             let (value, choices) = (kind.value_in(rules), self.choices(kind));
-            let value = value_text(language, value);
+            let entered = value.as_ref().map(ToString::to_string).unwrap_or_default();
+            let value = value_text(language, kind, value);
             ChannelSettingRow {
                 name: kind.name(),
                 word: texts::settings::command_word(language, kind),
                 is_chosen: choices.contains(&value),
                 value,
+                entered,
                 source: source_text(language, source),
                 by: match source {
                     SettingSource::Ordered(order) => Some(self.set_by(&order.by, &names)),
@@ -245,7 +249,7 @@ impl SettingsRenderer<'_> {
             if configured != kind.value_in(self.rulebook.configured_rules_in(&channel)) {
                 let source = SettingSource::Configured(ConfiguredPlace::Thread);
                 rows.push(row(
-                    value_text(language, configured),
+                    value_text(language, kind, configured),
                     source_text(language, source),
                     None,
                 ));
