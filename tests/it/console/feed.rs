@@ -102,7 +102,7 @@ async fn the_feed_shows_each_role_the_words_it_may_read() {
         assert_eq!(shown.contains("the attic is dusty"), private, "{shown}");
         assert_eq!(shown.contains("#attic"), private, "{shown}");
         let withheld = 2 - usize::from(public) - usize::from(private);
-        let told = format!("{withheld} texts below are not shown. Your role can’t read");
+        let told = format!("Texts not shown below: {withheld}. Your role can’t read");
         assert_eq!(shown.contains(&told), withheld > 0, "{shown}");
         assert!(!shown.contains("(text not shown)"), "{shown}");
     }
