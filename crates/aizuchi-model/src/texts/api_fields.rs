@@ -23,11 +23,11 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "この ID の発言、またはこの時刻（エポック秒）よりあとの発言だけを返す。",
     ),
     ("Only messages before this one, by its id.", "この ID の発言より前の発言だけを返す。"),
+    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     (
         "Only orders that apply in this channel, by its id, or in one of its threads.",
         "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
     ),
-    ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     (
         "Only this workspace, by its id; all workspaces if omitted.",
         "このワークスペースだけ（ID で指定）。省略するとすべて。",
