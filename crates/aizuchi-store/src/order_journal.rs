@@ -48,6 +48,7 @@ pub struct OrderRecord {
 }
 
 named_enum! {
+    #[derive(strum::VariantArray)]
     pub enum OrderKind {
         Mute,
         Unmute,
@@ -87,6 +88,10 @@ named_enum! {
         /// [`ChannelsRecord`].
         ChangeChannels,
     }
+}
+
+impl OrderKind {
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// Selects the newest orders before a given one, of one workspace or of all.

@@ -323,7 +323,7 @@ mod tests {
             (0.0, 0, "0.00 USD"),
             (0.5, 0, "0.50 USD"),
             (0.0, 300, "cost unknown"),
-            (0.5, 300, "0.50 USD, and some of unknown cost"),
+            (0.5, 300, "at least 0.50 USD"),
         ] {
             assert_eq!(told_cost(Language::En, money, "USD", unpriced), expected);
         }

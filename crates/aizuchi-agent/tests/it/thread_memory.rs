@@ -192,13 +192,13 @@ async fn the_memory_of_a_thread_is_switched_in_the_chat() {
             "@Aizuchi set memory off in this thread",
             "@Aizuchi set memory default in this thread",
             "@Aizuchi set announce off in this thread",
-            "nobody joins a thread",
+            "a thread has neither",
         ),
         (
             "@Aizuchi このスレッドの記憶をオフにして",
             "@Aizuchi このスレッドの記憶を標準に戻して",
             "@Aizuchi このスレッドのあいさつをオフにして",
-            "スレッドには参加がない",
+            "スレッドには設定できません",
         ),
     ] {
         on_every_store(async |store| {

@@ -60,7 +60,7 @@ texts! {
         / "今日：{tokens} トークン、{money}";
     month_cost(money: &str): "30 days: {money}" / "30 日間：{money}";
     cost_unknown: "cost unknown" / "費用不明";
-    cost_partly_unknown(known: &str): "{known}, and some of unknown cost" / "{known}（ほかに費用不明分あり）";
+    cost_partly_unknown(known: &str): "at least {known}" / "{known} 以上";
     channel: "Channel" / "チャンネル";
     mode: "Mode" / "モード";
     heard: "Last heard" / "最後に聞いた";

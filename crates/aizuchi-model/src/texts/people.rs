@@ -17,6 +17,7 @@ texts! {
     known: "What is remembered" / "覚えていること";
     memories(count: usize): "Memories from what they said: {count}" / "発言に基づく記憶：{count}";
     memos(count: usize): "Memos from what they said: {count}" / "発言に基づくメモ：{count}";
+    more_places(count: usize): "and {count} more" / "ほか {count} か所";
     nothing_remembered: "Nothing is remembered of them that you may read." / "閲覧できる記憶はありません。";
     to_memory: "Show what is remembered" / "記憶を表示";
     export: "Download what is known of them" / "分かっていることをダウンロード";

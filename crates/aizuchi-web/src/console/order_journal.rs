@@ -90,13 +90,6 @@ pub struct OrdersPageQuery {
     users_after: usize,
 }
 
-/// The kinds that are not orders.
-const KINDS: [(&str, Option<OrderKind>); 4] = [
-    ("sign_in", Some(OrderKind::SignIn)),
-    ("export", Some(OrderKind::Export)),
-    ("reload", Some(OrderKind::Reload)),
-    (READ_PRIVATE, None),
-];
 /// The number of users who have opted out per page. The API returns all.
 const USERS: usize = 100;
 
@@ -113,8 +106,9 @@ pub async fn page(
         "" => None,
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
-    let mut kinds = KINDS.to_vec();
-    kinds.retain(|(name, _)| *name != READ_PRIVATE || access.is_admin());
+    let kinds = OrderKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
+    let reads = access.is_admin().then_some((READ_PRIVATE, None));
+    let kinds: Vec<(&str, Option<OrderKind>)> = reads.into_iter().chain(kinds).collect();
     let chosen = kinds.iter().find(|(name, _)| *name == query.kind).copied();
     let (kind, before) = (chosen.map_or("", |(name, _)| name), query.before);
     let (orders, reads, older) = if kind == READ_PRIVATE {
@@ -143,8 +137,14 @@ pub async fn page(
         address_with("/console/orders", &fields)
     };
     let address = address_of("before", "");
-    let mut rows: Vec<(Timestamp, OrderRow)> =
-        orders.iter().map(|given| (given.at, names.row(given, language))).collect();
+    let undone = orders.iter().filter_map(|given| given.channels().ok()??.undoes);
+    let undone: BTreeSet<i64> = undone.collect();
+    let row = |given: &GivenOrder| {
+        let row = names.row(given, language);
+        let may_undo = row.may_undo && !undone.contains(&given.number);
+        (given.at, OrderRow { may_undo, ..row })
+    };
+    let mut rows: Vec<(Timestamp, OrderRow)> = orders.iter().map(row).collect();
     rows.extend(reads.iter().map(|read| (read.at, names.read_row(read, language))));
     rows.sort_by_key(|(at, _)| Reverse(*at));
     // The config does not say to which workspace they belong.

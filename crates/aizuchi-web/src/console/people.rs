@@ -19,7 +19,7 @@ use crate::console::layout::{
     Layout, ListSlice, Section, TimeView, address_with, encode, memory_address, render,
 };
 use crate::console::memory;
-use crate::console::memory::views::{MemoView, MemoryView};
+use crate::console::memory::views::MemoryView;
 use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
 use crate::people::{ForgettingView, KnownPerson, read_forgettings};
@@ -62,14 +62,23 @@ struct PersonPage<'a> {
     row: PersonRow,
     person: KnownPerson,
     /// What is remembered of them.
-    memories: Vec<MemoryView>,
-    memos: Vec<MemoView>,
+    remembered: Vec<RememberedLine>,
+    memos: Vec<RememberedLine>,
     memory_address: String,
     /// `None` for visitors who may not read all of it.
     export: Option<String>,
     may_forget: bool,
     /// The progress, if the person is being forgotten.
     forgetting: Option<String>,
+}
+
+/// What memories say of a person, with the first place that says so.
+struct RememberedLine {
+    text: String,
+    place: String,
+    known: &'static str,
+    /// The number of other places that say the same.
+    elsewhere: usize,
 }
 
 #[derive(Default, Deserialize)]
@@ -81,8 +90,8 @@ pub struct PeopleQuery {
 }
 
 const LIST: &str = "/console/people";
-/// The maximum number of memos, and of entries of a memory, on a person's page.
-const REMEMBERED: usize = 10;
+/// The maximum number of entries of memories, and of memos, on a person's page.
+const REMEMBERED: usize = 50;
 /// The number of people per page.
 const PEOPLE: usize = 50;
 
@@ -170,8 +179,14 @@ pub async fn person(
     render(&PersonPage {
         layout: Layout::new(&web, &visitor, language, Section::People),
         list: list_address(&workspace),
-        memories,
-        memos,
+        remembered: lines(memories.into_iter().flat_map(|memory| {
+            let MemoryView { title, entries, .. } = memory;
+            entries.into_iter().map(move |it| (it.text, it.known, title.clone()))
+        })),
+        memos: lines(memos.into_iter().map(|memo| {
+            let text = format!("{}: {}", memo.name, memo.content);
+            (text, memo.known, memo.place)
+        })),
         memory_address: format!(
             "{}&person={}",
             memory_address(&workspace, None),
@@ -215,6 +230,22 @@ pub async fn forget(
     }
     web.apply(order).await?;
     Ok(Redirect::to(&format!("{}#forgettings", list_address(&workspace))))
+}
+
+/// Gathers what is said in several places.
+fn lines(remembered: impl Iterator<Item = (String, &'static str, String)>) -> Vec<RememberedLine> {
+    let mut lines: Vec<RememberedLine> = Vec::new();
+    let mut known_texts: HashMap<String, usize> = HashMap::new();
+    for (text, known, place) in remembered {
+        match known_texts.get(&text) {
+            Some(index) => lines[*index].elsewhere += 1,
+            None => {
+                known_texts.insert(text.clone(), lines.len());
+                lines.push(RememberedLine { text, place, known, elsewhere: 0 });
+            }
+        }
+    }
+    lines
 }
 
 fn list_address(workspace: &WorkspaceId) -> String {
