@@ -114,7 +114,7 @@ fn words(kind: SettingKind) -> (&'static str, &'static str, &'static [&'static s
         SettingKind::Memory => ("the memory", "記憶", &["memory", "記憶"]),
         SettingKind::Model => ("the model", "モデル", &["model", "モデル"]),
         SettingKind::MoneyPerDay => (
-            "the budget of a channel for a day",
+            "the daily budget per channel",
             "チャンネルごとの 1 日の予算",
             &["budget", "予算", "money_per_day", "money per day", "1日の予算", "1 日の予算"],
         ),
