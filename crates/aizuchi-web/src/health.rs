@@ -147,7 +147,7 @@ pub async fn ready(
         ready["catching_up"] = json!(backfills);
     }
     // The program is ready without its model: it still hears, remembers and carries out commands.
-    let problems = models::problems(&web.models, web.persona.language);
+    let problems = models::problems(&web, web.persona.language);
     if !problems.is_empty() {
         ready["models"] = json!(problems);
     }

@@ -10,6 +10,7 @@ use aizuchi_config::secret::Secret;
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_model::access_role::AccessRole;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
@@ -179,9 +180,13 @@ pub fn summary(models: &ModelsInUse) -> Value {
     })
 }
 
-/// Returns the problems of each model, for operators.
-pub fn problems(models: &ModelsInUse, language: Language) -> Vec<ProblemView> {
-    let problems = models.problems().into_iter();
+/// Returns the problems of each model, for operators. Visitors who are limited to places do not learn which models the
+/// installation uses.
+pub fn problems(web: &Web, language: Language) -> Vec<ProblemView> {
+    if web.scope != AccessScope::Everything {
+        return Vec::new();
+    }
+    let problems = web.models.problems().into_iter();
     let problem = |(model, problem)| {
         let told = texts::models::problem(language, problem);
         ProblemView { model, problem, told }
@@ -204,7 +209,7 @@ fn view(web: &Web, language: Language, is_here: bool) -> ModelsAnswer {
         judgment: models.judgment(),
         address: models.address(),
         builtin: models.is_builtin(),
-        problems: problems(models, language),
+        problems: problems(web, language),
         found: models.found().iter().map(server_view).collect(),
         providers: providers.filter_map(|it| provider_view(it, &with_key)).collect(),
         may_choose: why_not.is_none(),

@@ -61,6 +61,6 @@ pub async fn health(
     filter: FilterParameter,
 ) -> JsonResult<HealthAnswer> {
     let only = workspaces::only(&web, filter).await?;
-    let problems = models::problems(&web.models, web.persona.language);
+    let problems = models::problems(&web, web.persona.language);
     Ok(Json(HealthAnswer { health: health::read(&web, only).await?, problems }))
 }

@@ -106,7 +106,7 @@ pub async fn page(
         workspaces: workspaces::choices(&web, &known, language),
         models,
         summary,
-        problems: models::problems(&web.models, language).into_iter().map(problem).collect(),
+        problems: models::problems(&web, language).into_iter().map(problem).collect(),
         rows: shown.iter().map(|failure| row(failure, label(failure), access)).collect(),
         slice: ListSlice::new(("failures", &address), query.after, (shown.len(), count), language),
         address,

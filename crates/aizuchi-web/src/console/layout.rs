@@ -26,6 +26,7 @@ pub struct Layout<'a> {
     pub may_order: bool,
     pub may_administer: bool,
     pub has_room: bool,
+    pub has_persona: bool,
     /// Which link in the head leads to this page.
     pub section: Section,
     /// The time zone of days and times.
@@ -72,6 +73,7 @@ impl<'a> Layout<'a> {
             may_order: visitor.access.may_order(),
             may_administer: visitor.access.may_administer(),
             has_room: allows(&visitor.access, &Method::GET, "/"),
+            has_persona: allows(&visitor.access, &Method::GET, "/console/persona"),
             section,
             zone: calendar.zone_name(web.clock.now()),
             browser_zone: calendar.browser_zone(),

@@ -165,7 +165,7 @@ pub async fn page(
     let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
     let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
     let now = views::seconds(web.clock.now());
-    let problems = models::problems(&web.models, language).into_iter();
+    let problems = models::problems(&web, language).into_iter();
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
     let all_steps = health.steps.len() + due.len();
