@@ -262,6 +262,11 @@ pub trait Archive: Send + Sync {
     /// The amount of pending work in all workspaces.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
+    /// The workspaces that are muted as a whole.
+    async fn muted_workspaces(&self, _now: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
     /// When each channel of a workspace last had a message by others and by the persona, ordered by channel id.
     async fn channel_activity(
         &self,

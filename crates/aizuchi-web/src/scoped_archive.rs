@@ -142,6 +142,12 @@ limited! {
             Ok(known)
         }
 
+        async fn muted_workspaces(&self, now: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+            let mut muted = self.inner.muted_workspaces(now).await?;
+            muted.retain(|workspace| self.scope.touches(workspace));
+            Ok(muted)
+        }
+
         /// A prompt quotes memories and messages of other channels.
         async fn exchanges(&self, id: DecisionId) -> Result<Vec<Option<ModelExchange>>, StoreError> {
             for place in self.scope.places() {

@@ -11,6 +11,8 @@ use crate::slack::harness::SlackHarness;
 
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=feed-row] .beginning')].map((it) => it.textContent)";
 
+const MUTES: &str = "return document.querySelector('[data-testid=mutes]').textContent";
+
 /// Returns the shapes of times in a list and on the page of a decision: each number becomes 0, and a month in letters M.
 const TIME_SHAPES: &str = "
     const done = arguments[arguments.length - 1], now = new Date(), day = 86_400_000;
@@ -75,7 +77,7 @@ async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
     // Turn it off everywhere, now.
     tab.click("mute-everything").await;
     tab.find("undo-mute").await;
-    tab.find("is-muted").await;
+    tab.expect_result(MUTES, json!("muted everywhere")).await;
     harness.until_kept("SELECT count(*) FROM mutes WHERE channel = ''", 2).await;
     expect_sound(&tab, "en").await;
     tab.click("undo-mute").await;

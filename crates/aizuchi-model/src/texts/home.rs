@@ -15,6 +15,9 @@ texts! {
     letters: "not delivered" / "届けられなかったもの";
     behind: "channels not caught up on" / "確認が済んでいないチャンネル";
     unread: "channels that cannot be read" / "読めないチャンネル";
+    speaking: "speaking" / "話せます";
+    partly_muted(muted: usize, workspaces: usize):
+        "muted in {muted} of {workspaces} workspaces" / "{workspaces} ワークスペース中 {muted} か所でミュート中";
     mute_everything: "Mute everything" / "すべてを今すぐミュート";
     unmute_everything: "Unmute everything" / "すべてのミュートを解除";
     everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";

@@ -49,15 +49,22 @@ use crate::{
 
 /// The workspaces in which anything was heard.
 pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {
-    let found = query(sql::recall::WORKSPACES).fetch_all(readers).await?;
-    let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
-    found.iter().map(workspace).collect()
+    ids(&query(sql::recall::WORKSPACES).fetch_all(readers).await?)
+}
+
+fn ids(rows: &[Row]) -> Result<Vec<WorkspaceId>, StoreError> {
+    rows.iter().map(|row| rows::column::<String>(row, "workspace").map(WorkspaceId::new)).collect()
 }
 
 #[async_trait]
 impl Archive for DatabaseStore {
     async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
         workspaces(&self.readers).await
+    }
+
+    async fn muted_workspaces(&self, now: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+        let query = query(sql::orders::MUTED_WORKSPACES).bind(now.as_millisecond());
+        ids(&query.fetch_all(&self.readers).await?)
     }
 
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {

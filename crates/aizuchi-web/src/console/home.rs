@@ -1,5 +1,4 @@
-//! The head of the home page: whether everything works, what it costs, what waits for somebody, and the mute of
-//! everything.
+//! The head of the home page: whether everything works, what it costs, and what waits for somebody.
 
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::decision::consent::ConsentState;
@@ -19,8 +18,6 @@ pub struct HomeView {
     /// What was spent, and of which limit.
     pub cost: String,
     pub waiting: Vec<WaitingCount>,
-    /// Whether every workspace is muted.
-    pub is_muted: bool,
 }
 
 /// How many things wait for somebody, with the page that lists them.
@@ -49,7 +46,6 @@ impl HomeView {
             troubles,
             cost: cost(web, status, language),
             waiting: waiting(web, status, language).await?,
-            is_muted: shown.iter().all(|it| it.muted_until.is_some()),
         })
     }
 }

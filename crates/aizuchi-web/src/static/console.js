@@ -75,10 +75,12 @@ async function refresh() {
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("content");
+    const mutes = page.getElementById("mutes");
     const lists = [document, page].map((shown) => shown.querySelector(".timeline"));
     if (!lists.includes(null)) await renewOlderRows(...lists);
     const wasAtEnd = isAtEnd();
     if (fresh !== null) morph(document.getElementById("content"), fresh);
+    if (mutes !== null) morph(document.getElementById("mutes"), mutes);
     showTimes();
     if (wasAtEnd) scrollToNewest();
   } catch {
