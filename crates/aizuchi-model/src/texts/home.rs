@@ -18,6 +18,9 @@ texts! {
     speaking: "speaking" / "話せます";
     partly_muted(muted: usize, workspaces: usize):
         "muted in {muted} of {workspaces} workspaces" / "{workspaces} ワークスペース中 {muted} か所でミュート中";
+    menu: "Menu" / "メニュー";
+    filter: "Filter" / "絞り込み";
+    mute: "Mute" / "ミュート";
     mute_everything: "Mute everything" / "すべてを今すぐミュート";
     unmute_everything: "Unmute everything" / "すべてのミュートを解除";
     everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";
