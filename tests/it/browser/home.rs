@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::console::{expect_sound, sign_in};
+use crate::browser::narrow::resize;
 use crate::browser::operator::time_zone_at_noon;
 use crate::console::harness::{OPERATOR, set_tokens};
 use crate::program::Home;
@@ -96,6 +97,36 @@ async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
         json!(true),
     )
     .await;
+    browser.close().await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+const SHOWN: &str = "
+    const isShown = (part) => document.querySelector(`[data-testid=${part}]`).checkVisibility();
+    return ['menu', 'to-channels', 'fold', 'feed-filter'].map(isShown)";
+
+#[tokio::test]
+async fn a_phone_folds_the_menu_and_the_filter() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start_touched().await;
+    let tab = browser.blank().await;
+    tab.open_page(&format!("{}/console?result=said", program.address)).await;
+    resize(&tab, 1280).await;
+    tab.expect_result(SHOWN, json!([false, true, false, true])).await;
+    resize(&tab, 390).await;
+    tab.expect_result(SHOWN, json!([true, false, true, false])).await;
+    let is_one_line = "return document.querySelector('.page-header').offsetHeight < 64";
+    assert_eq!(tab.evaluate(is_one_line).await, json!(true));
+    let chosen = "return document.querySelector('[data-chosen]').textContent";
+    tab.expect_result(chosen, json!("said")).await;
+    expect_sound(&tab, "en").await;
+    tab.click("fold").await;
+    tab.click("menu").await;
+    tab.expect_result(SHOWN, json!([true, true, true, true])).await;
+    expect_sound(&tab, "en").await;
+    tab.click("to-channels").await;
+    tab.expect_result("return location.pathname", json!("/console/channels")).await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -90,18 +90,6 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether the persona is muted: its icon, and the sentence.
-    pub fn mutes(&self) -> (&'static str, String) {
-        let PageFrame { workspaces, muted, .. } = self.frame;
-        match muted {
-            0 => ("good", texts::home::speaking(self.language).to_owned()),
-            _ if muted == workspaces => {
-                ("warn", texts::console::workspace_muted(self.language).to_owned())
-            }
-            _ => ("warn", texts::home::partly_muted(self.language, muted, workspaces)),
-        }
-    }
-
     /// Whether the page is not updated when something changes.
     pub fn is_still(&self) -> bool {
         match self.section {

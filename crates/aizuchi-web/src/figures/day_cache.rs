@@ -5,7 +5,7 @@
 //! Everything else that is counted is final [`SETTLING`] after midnight. If a proposal is decided later than that, its
 //! welcome takes as long to be known as that of others; such a day is not cached before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::WorkspaceId;
@@ -26,9 +26,13 @@ const SETTLING: SignedDuration = SignedDuration::from_hours(24);
 /// The maximum number of workspaces with cached days.
 const MOST_WORKSPACES: usize = 16;
 
-/// The cached days of the most recently read workspaces, the last one at the end.
 #[derive(Default)]
-pub struct DayCache(Mutex<Vec<(WorkspaceId, SharedDays)>>);
+pub struct DayCache {
+    /// The cached days of the most recently read workspaces, the last one at the end.
+    days: Mutex<Vec<(WorkspaceId, SharedDays)>>,
+    /// The week of each workspace, and the day before which it was counted.
+    weeks: Mutex<HashMap<WorkspaceId, (Day, Vec<Figures>)>>,
+}
 
 /// A reader of a workspace's days holds this lock until they are counted, so that other readers do not count the same
 /// days.
@@ -110,8 +114,37 @@ impl DayCache {
         Ok(wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect())
     }
 
+    /// Returns how the decisions of each of the seven days before today ended, and what their calls cost. They are
+    /// counted once a day, because the home page shows them.
+    pub async fn week(
+        &self,
+        reader: &DayReader<'_>,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<Figures>, StoreError> {
+        let today = reader.calendar.day_of(reader.now);
+        let known = self.weeks.lock().get(workspace).filter(|(day, _)| *day == today).cloned();
+        if let Some((_, week)) = known {
+            return Ok(week);
+        }
+        let (first, last) = (today.0 - 7, today.0 - 1);
+        let mut days: BTreeMap<Day, Figures> =
+            (first..=last).map(|day| (Day(day), Figures::default())).collect();
+        for period in reader.calendar.periods(workspace, (Day(first), Day(last))) {
+            for outcomes in reader.archive.outcomes_by_day(&period).await? {
+                days.entry(outcomes.day).or_default().add_outcomes(outcomes);
+            }
+            for calls in reader.archive.calls_by_day(&period).await? {
+                days.entry(calls.day).or_default().add_calls(&calls);
+            }
+        }
+        let sums = |Figures { all, outcomes, .. }| Figures { all, outcomes, ..Figures::default() };
+        let week: Vec<Figures> = days.into_values().map(sums).collect();
+        self.weeks.lock().insert(workspace.clone(), (today, week.clone()));
+        Ok(week)
+    }
+
     fn shared(&self, workspace: &WorkspaceId) -> SharedDays {
-        let mut all = self.0.lock();
+        let mut all = self.days.lock();
         let shared = match all.iter().position(|(known, _)| known == workspace) {
             Some(index) => all.remove(index).1,
             None => SharedDays::default(),
@@ -419,7 +452,7 @@ mod tests {
             assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))), "{number}");
             kept.shared(&name(number));
         }
-        assert_eq!(kept.0.lock().len(), MOST_WORKSPACES);
+        assert_eq!(kept.days.lock().len(), MOST_WORKSPACES);
         assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))));
         assert!(!Arc::ptr_eq(&second, &kept.shared(&name(1))));
     }
