@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{PageFrame, Visitor, allows};
+use crate::access::{FrameState, Visitor, allows};
 use crate::console::layout::encode;
 use crate::failed_sign_ins::FailedSignIns;
 use crate::language::language_of;
@@ -257,7 +257,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let headers = request.headers();
     let is_foreign = is_foreign(request);
     let (authenticator, now) = (&web.authenticator, web.clock.now());
-    let frame = PageFrame { revision: *web.revisions.borrow(), ..PageFrame::default() };
+    let frame = FrameState { revision: *web.revisions.borrow(), ..FrameState::default() };
     if !authenticator.is_closed() {
         if is_foreign || !is_host_local(headers) {
             return Err(refuse(Refusal::OtherSiteOrMachine));

@@ -110,7 +110,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::access::PageFrame;
+    use crate::access::FrameState;
     use crate::sessions::{SESSION_AGE, Sessions};
     use aizuchi_actions::access::SignedInUser;
 
@@ -142,7 +142,7 @@ mod tests {
         let ends = async |session, token_ended, now| {
             let started = tokio::time::Instant::now();
             let access = Access::SignedIn(holder());
-            let frame = PageFrame::default();
+            let frame = FrameState::default();
             let visitor = Visitor { access, is_trusted: true, session, token_ended, frame };
             end_of_rights(visitor, now).await;
             started.elapsed().as_secs()

@@ -13,7 +13,7 @@ texts! {
     last_day: "Cost, last 24 hours" / "直近 24 時間の費用";
     no_limit: "no limit set" / "上限なし";
     tokens(count: &str): "{count} tokens" / "{count} トークン";
-    of_limit(share: &str, limit: &str): "{share} of the limit of {limit}" / "上限 {limit} の {share}";
+    of_limit(share: &str, limit: &str): "{share} of {limit}" / "{limit} の {share}";
     waiting: "Waiting" / "対応待ち";
     nothing_waits: "nothing waits" / "対応待ちはありません";
     proposals: "proposals" / "発言の案";
@@ -54,7 +54,7 @@ texts! {
     feed_empty:
         "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
         / "この期間の記録はありません。話したり、話すのをやめたりするたびに、理由とともにここに表示されます。";
-    nearest(workspace: &str, told: &str): "{told}, at most: {workspace}" / "最大で{told}：{workspace}";
+    nearest(workspace: &str, told: &str): "nearest to its limit: {workspace}, {told}" / "上限に最も近いのは{workspace}：{told}";
     texts_withheld(count: usize, why: &str): "Texts not shown below: {count}. {why}" / "以下の {count} 件の発言は表示しません。{why}";
     no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
 }

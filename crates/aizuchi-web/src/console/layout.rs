@@ -11,7 +11,7 @@ use axum::http::Method;
 use axum::response::Html;
 use jiff::Timestamp;
 
-use crate::access::{PageFrame, Visitor, allows};
+use crate::access::{FrameState, Visitor, allows};
 use crate::figures::calendar::Calendar;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
@@ -33,7 +33,7 @@ pub struct Layout<'a> {
     pub zone: String,
     /// The same time zone, for scripts.
     pub browser_zone: &'a str,
-    pub frame: PageFrame,
+    pub frame: FrameState,
 }
 
 named_enum! {
