@@ -244,8 +244,8 @@ limited! {
     ) -> Vec<(UserId, Visibility, Timestamp)>;
     at(workspace, None) person(workspace: &WorkspaceId, user: &UserId) -> PersonTraces;
     at(&query.workspace, Some(&query.channel)) messages(query: MessageQuery) -> Vec<StoredMessage>;
-    at(workspace, Some(channel))
-        message(workspace: &WorkspaceId, channel: &ChannelId, id: &MessageId) -> Option<StoredMessage>;
+    own(|it| of_conversation(&it.message.conversation))
+        messages_by_id(workspace: &WorkspaceId, ids: &[(ChannelId, MessageId)]) -> Vec<StoredMessage>;
     at(&of.conversation.workspace, Some(&of.conversation.channel)) carriers(of: &Deletion) -> Vec<StoredMessage>;
     at(&query.workspace, Some(&query.channel))
         filtered_messages(query: &FilteredMessages) -> Vec<StoredMessage>;

@@ -77,19 +77,17 @@ impl Archive for DatabaseStore {
         self.message_page(query).await
     }
 
-    async fn message(
+    async fn messages_by_id(
         &self,
         workspace: &WorkspaceId,
-        channel: &ChannelId,
-        id: &MessageId,
-    ) -> Result<Option<StoredMessage>, StoreError> {
-        let row = query(sql::messages::ONE_MESSAGE)
+        ids: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let found = query(sql::messages::MESSAGES_BY_ID)
             .bind(workspace.as_str())
-            .bind(channel.as_str())
-            .bind(id.as_str())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.as_ref().map(rows::stored_message_from_row).transpose()
+            .bind(json!(ids).to_string())
+            .fetch_all(&self.readers)
+            .await;
+        found?.iter().map(rows::stored_message_from_row).collect()
     }
 
     async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {
