@@ -261,7 +261,9 @@ fn row(
     // It has not spoken if it posted nothing, or if that is gone.
     let silence: Option<fn(Language) -> &'static str> = match decision.posted_messages.is_empty() {
         true if decision.ended == Some(DecisionResult::Spoke) => Some(texts::home::nothing_said),
-        false if message.is_some_and(|it| it.is_deleted) => Some(texts::home::withdrawn),
+        false if message.is_some_and(|it| it.is_deleted && !it.is_expired) => {
+            Some(texts::home::withdrawn)
+        }
         true | false => None,
     };
     let (readable, may_read_models) =
