@@ -303,7 +303,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab.press(Key::Enter).await;
     tab.expect_result(SEARCHED, json!("ladder")).await;
     tab_to(&tab, "[data-testid=row] [data-testid=decision] a.outcome").await;
-    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("沈黙"));
+    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("見送り"));
     tab.press(Key::Enter).await;
     tab.expect_result(WHY, json!(REASON)).await;
     assert_eq!(tab.evaluate("return window.pwned ?? null").await, Value::Null);

@@ -43,7 +43,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The address of the model; null if it is the provider's own.",
-        "モデルのアドレス。提供元の既定のアドレスなら null。",
+        "モデルのアドレス。プロバイダーの既定のアドレスなら null。",
     ),
     (
         "The channels that could not be changed or, if an order is undone, that were changed since.",
@@ -132,7 +132,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The number of posts and answers that failed for good and wait for an operator.",
-        "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
+        "最終的に失敗し、運用担当者の対応を待っている投稿や返事の数。",
     ),
     (
         "The number of the order in the journal, by which it is undone.",
@@ -200,7 +200,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "What was learned from decisions about proposals, for each channel with any.",
-        "提案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
+        "発言の案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
     ),
     (
         "When a mute of the whole workspace ends; null if it is not muted.",

@@ -1,7 +1,7 @@
 //! The page of the config in force.
 
 texts! {
-    title: "Configuration" / "設定";
+    title: "Configuration" / "設定ファイル";
     explained:
         "What the config file sets. After a change in the file, have it read again: most rules take effect at once, and what needs a restart is named. Settings of a workspace or a channel that were made in the chat or on its page stay in force over the file."
         / "設定ファイルに書かれている内容です。ファイルを変更したら読み直してください。多くの項目はすぐに有効になり、再起動が必要なものはここに表示されます。チャットやチャンネルのページで行った設定は、ファイルより優先されます。";

@@ -7,7 +7,7 @@ texts! {
         / "30 日以内に失敗した、モデルの呼び出し、投稿、調べもの、不在中の発言の確認です。新しいものから並びます。";
     none:
         "Nothing has failed. Failed model calls, posts that could not be made, look-ups without an answer and channels that are behind come here."
-        / "失敗はありません。失敗したモデルの呼び出し、できなかった投稿、答えのない調べもの、確認が済んでいないチャンネルがここに並びます。";
+        / "失敗はありません。失敗したモデルの呼び出し、できなかった投稿、答えのない調べもの、未確認の発言があるチャンネルがここに並びます。";
     none_matches: "No failure matches." / "条件に合う失敗はありません。";
     kind: "Kind" / "種類";
     model: "Model or tool" / "モデル・ツール";

@@ -81,7 +81,7 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
             pick(language, "stayed silent", "黙っていることにしました")
         }
         Some(DecisionResult::Dropped) => {
-            pick(language, "decided not to speak after all", "見送りました")
+            pick(language, "decided not to speak after all", "話すのをやめました")
         }
         Some(DecisionResult::Muted) => pick(language, "was muted", "ミュートされていました"),
         Some(DecisionResult::OverBudget) => {
