@@ -370,7 +370,7 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
         "memories" => pick(language, "memories", "記憶"),
         "proposals" => pick(language, "proposals", "発言の案"),
         "calls" => pick(language, "calls to allow", "許可待ちの呼び出し"),
-        _ => pick(language, "what could not be said", "投稿できなかったもの"),
+        _ => pick(language, "what could not be posted", "投稿できなかったもの"),
     }
 }
 

@@ -19,7 +19,7 @@ texts! {
     proposals: "proposals" / "発言の案";
     calls: "calls to allow" / "許可待ちの呼び出し";
     failing_models: "failing models" / "失敗しているモデル";
-    letters: "not delivered" / "投稿できなかったもの";
+    letters: "could not be posted" / "投稿できなかったもの";
     behind: "channels not caught up on" / "未確認の発言があるチャンネル";
     unread: "channels that cannot be read" / "読めないチャンネル";
     speaking: "speaking" / "話せます";

@@ -47,10 +47,10 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "reset" => pick(language, "start over", "会話をリセット"),
         "forget" => pick(language, "forget a person", "人のデータを消去"),
         "retry_dead_letter" => {
-            pick(language, "try again what could not be said", "投稿できなかったものを再試行")
+            pick(language, "try again what could not be posted", "投稿できなかったものを再試行")
         }
         "drop_dead_letter" => {
-            pick(language, "drop what could not be said", "投稿できなかったものを破棄")
+            pick(language, "drop what could not be posted", "投稿できなかったものを破棄")
         }
         "forget_moments" => pick(
             language,

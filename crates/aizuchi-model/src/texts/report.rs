@@ -84,7 +84,7 @@ texts! {
     way: "How it is run" / "動かし方";
     only_when_asked: "Only when asked" / "呼ばれたときだけ";
     only_when_asked_means: "answers who calls it" / "呼んだ人に答える";
-    proposes_first: "Proposes first" / "確認してから話す";
+    proposes_first: "Asks first" / "確認してから話す";
     proposes_first_means: "asks somebody before each post; counted as if all were approved" / "投稿の前に誰かの許可を求める（すべて許可された場合の数）";
     joins_in: "Joins in" / "会話に加わる";
     joins_in_means: "posts when the talk has rested" / "会話が落ち着いたら投稿する";
