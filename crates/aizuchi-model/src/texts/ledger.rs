@@ -26,7 +26,7 @@ texts! {
         / "残っていません。元の発言の保存期間が過ぎました";
 
     // The judgment.
-    verdict: "Verdict" / "結論";
+    verdict: "Verdict" / "判断の内容";
     speak: "speak" / "発言する";
     stay_silent: "stay silent" / "黙っている";
     reason: "Reason" / "理由";
