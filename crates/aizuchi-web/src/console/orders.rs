@@ -158,7 +158,7 @@ async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAn
     let record = given.channels()?.filter(ChannelsRecord::may_undo);
     let record = record.ok_or(Refusal::NoOrderToUndo)?;
     let record =
-        ChannelsRecord { undoes: Some(number), unchanged: Vec::new(), ..record };
+        ChannelsRecord { undoes: Some(number), already: 0, unchanged: Vec::new(), ..record };
     give(web, access, (given.workspace, Vec::new(), record)).await
 }
 
