@@ -256,7 +256,7 @@ async fn a_dead_letter_is_tried_again_on_a_phone() {
     tab.click("retry").await;
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "the kettle sings");
-    tab.find("no-failures").await;
+    tab.find("nothing-now").await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }
@@ -412,7 +412,7 @@ async fn a_memory_is_mended_and_a_change_taken_back() {
     tab.click("up").await;
     tab.find("memory").await;
     expect_sound(&tab, "ja").await;
-    // A viewer sees the number of entries. For a user without entries, the page says so.
+    // The search for a person leads to the page of people.
     tab.open_page(&format!(
         "{}/console/memory?workspace={workspace}&person=Nobody",
         program.address
