@@ -275,7 +275,8 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let undo = between(done, "value=\"undo ", "\"");
         // Several workspaces are one row, which says how many, and one order undoes it.
         assert!(done.contains(" workspaces") && undo.contains(','), "{done}");
-        assert!(row.contains("mute") && row.contains(&format!("value=\"undo {undo}\"")), "{row}");
+        assert!(row.contains("mute") && row.matches("value=\"undo ").count() == 1, "{row}");
+        assert!(undo.split(',').all(|number| row.contains(number)), "{row}");
         assert!(row.contains("slack:T0SEEDED") && row.contains("<details"), "{row}");
         // What had the value already is told, too.
         let again = send(&program, OPERATOR, "/console/channels?mode=mention_only", &fields).await;

@@ -284,6 +284,6 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     let in_thread = "SELECT count(*) FROM memories WHERE is_current = 1 AND scope = 'thread' AND entries LIKE '%July%'";
     harness.until_kept(in_thread, 1).await;
     let shown = page(OPERATOR, mio).await;
-    assert!(shown.contains("July 9th") && shown.contains("A thread in #tea"), "{shown}");
+    assert!(shown.contains("July 9th") && shown.contains(">#tea"), "{shown}");
     assert_eq!(program.stop(), Some(0));
 }
