@@ -191,6 +191,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
     (
+        "What a budget in money does not count; absent if it counts everything.",
+        "金額の予算に数えられないもの。すべて数えられるなら省かれる。",
+    ),
+    (
         "What costs most comes first, here and in the next two.",
         "費用の多い順。次の 2 つの一覧も同じ。",
     ),
