@@ -169,10 +169,8 @@ texts! {
     no_such_order(number: i64):
         "Order {number} doesn’t hold here." / "指示{number}は、いまここにはありません。";
 
-    draft_dropped(number: i64):
-        "Draft {number} is discarded." / "下書き{number}を破棄しました。";
-    no_such_draft(number: i64):
-        "There’s no draft {number} here." / "ここに下書き{number}はありません。";
+    draft_dropped(number: i64): "Draft {number} is discarded." / "下書き{number}を破棄しました。";
+    no_such_draft(number: i64): "There’s no draft {number} here." / "ここに下書き{number}はありません。";
 
     reset_done:
         "I’ll start fresh here. From now on I won’t use anything said in this conversation before now, "
