@@ -186,7 +186,7 @@ texts! {
         / "設定ファイルの内容（認証情報を除く）と、再起動を待つ変更を取得する。管理者のみ。";
     reload:
         "Reads the config again, and applies what needs no restart. For admins."
-        / "設定ファイルを読み直し、再起動の要らない変更を適用する。管理者のみ。";
+        / "設定ファイルを再読み込みし、再起動の要らない変更を適用する。管理者のみ。";
     start_demo:
         "Starts the demo, unless it is running, and returns its channel."
         / "デモを開始し、そのチャンネルを返す。再生中ならそのまま続ける。";

@@ -4,8 +4,8 @@ texts! {
     title: "Configuration" / "設定の一覧";
     explained:
         "Every setting in force, and where it comes from. Orders stand over the file. After a change in the file, have it read again: what needs a restart is marked."
-        / "いま有効なすべての項目と、その出どころです。チャットやコンソールでの設定は、ファイルより優先されます。ファイルを変更したら読み直してください。再起動が必要な項目には印があります。";
-    reload: "Read the file again" / "ファイルを読み直す";
+        / "いま有効なすべての項目と、その出どころです。チャットやコンソールでの設定は、ファイルより優先されます。ファイルを変更したら再読み込みしてください。再起動が必要な項目には印があります。";
+    reload: "Read the file again" / "ファイルを再読み込み";
     changed(keys: &str): "In force now: {keys}" / "有効になりました：{keys}";
     nothing_changed:
         "Nothing has changed that takes effect without a restart."

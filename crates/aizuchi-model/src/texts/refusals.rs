@@ -67,7 +67,7 @@ texts! {
         "only an admin has a person forgotten" / "人のデータを消去できるのは、管理者だけです";
     only_admin_configures:
         "only an admin may see the configuration and have it read again"
-        / "設定の一覧の閲覧と、設定ファイルの読み直しができるのは、管理者だけです";
+        / "設定の一覧の閲覧と、設定ファイルの再読み込みができるのは、管理者だけです";
     unusable_config(why: &str):
         "the config cannot be used, so the settings stay as they are: {why}"
         / "設定ファイルに問題があるため、設定は変更されません：{why}";
