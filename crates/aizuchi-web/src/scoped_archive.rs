@@ -309,8 +309,8 @@ mod tests {
         let names = archive.split("fn ").skip(1).filter_map(|rest| rest.split(['(', '<']).next());
         let names: Vec<&str> = names.collect();
         assert!(names.len() > 50, "{names:?}");
-        // It calls another method of the archive.
-        let missing = names.into_iter().filter(|name| *name != "consent");
+        // These call other methods of the archive.
+        let missing = names.into_iter().filter(|name| !["consent", "message"].contains(name));
         let missing: Vec<_> = missing.filter(|name| !own.contains(&format!(" {name}("))).collect();
         assert_eq!(missing, Vec::<&str>::new());
     }

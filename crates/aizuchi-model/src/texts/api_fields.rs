@@ -5,6 +5,10 @@ use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
 pub const MEANINGS: &[(&str, &str)] = &[
+    (
+        "Every setting, first the orders for a whole workspace and what the file sets.",
+        "すべての項目。ワークスペース全体への指示と、ファイルで設定された項目が先。",
+    ),
     ("How many failures to skip.", "読み飛ばす件数。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -191,12 +195,12 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
     (
-        "What costs most comes first, here and in the next two.",
-        "費用の多い順。次の 2 つの一覧も同じ。",
+        "What a budget in money does not count; absent if it counts everything.",
+        "金額の予算に数えられないもの。すべて数えられるなら省かれる。",
     ),
     (
-        "What the file sets. Everything else has its default.",
-        "ファイルで設定された項目。ほかはすべて既定値。",
+        "What costs most comes first, here and in the next two.",
+        "費用の多い順。次の 2 つの一覧も同じ。",
     ),
     (
         "What was learned from decisions about proposals, for each channel with any.",

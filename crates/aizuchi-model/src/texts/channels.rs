@@ -1,5 +1,8 @@
 //! The console's page of channels.
 
+use crate::persona::Language;
+use crate::texts::counted;
+
 texts! {
     title: "Channels" / "チャンネル";
     count(count: usize): "Channels: {count}" / "チャンネル：{count}";
@@ -30,4 +33,17 @@ texts! {
     apply: "Apply" / "適用";
     nothing: "No channel matches." / "該当するチャンネルはありません。";
     unread: "not caught up" / "未読あり";
+    disconnected: "not connected" / "未接続";
+    in_all(workspaces: usize): "{workspaces} workspaces" / "{workspaces} ワークスペース";
+    in_workspaces(what: &str, workspaces: usize):
+        "{what} in {workspaces} workspaces" / "{workspaces} ワークスペースの{what}";
+}
+
+/// So many channels in so many workspaces, of which there is one at least.
+pub fn across(language: Language, channels: usize, workspaces: usize) -> String {
+    let told = counted::channels(language, channels, &channels.to_string());
+    match workspaces {
+        1 => told,
+        workspaces => in_workspaces(language, &told, workspaces),
+    }
 }

@@ -11,15 +11,12 @@ texts! {
     of_channel(name: &str): "#{name}" / "#{name}";
     of_thread(name: &str): "A thread in #{name}" / "#{name} のスレッド";
     all_channels: "the workspace" / "ワークスペース";
-    person: "About" / "人";
+    person: "What is remembered of" / "この人について覚えていること";
     channels: "Channels" / "チャンネル";
     entries: "Entries" / "項目";
     count(entries: usize): "{entries} entries" / "{entries} 項目";
     made: "made" / "作成：";
     nothing: "Nothing is remembered here yet." / "まだ何も覚えていません。";
-    nothing_about(name: &str):
-        "Nothing remembered here names {name} or comes from what they said."
-        / "{name} について、または {name} の発言から覚えていることはありません。";
     threads_cut:
         "Of the threads, only those that were active most recently are shown."
         / "スレッドの記憶は、最近動きのあったものだけを表示しています。";

@@ -14,11 +14,17 @@ texts! {
     everywhere: "everywhere" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
-    unchanged(names: &str, why: &str): "not changed: {names} ({why})" / "変更なし：{names}（{why}）";
+    /// What an order for several channels did.
+    set_for(channels: &str): "Set for {channels}" / "{channels}に適用";
+    semicolon: "; " / "、";
+    already(count: usize): "{count} had it already" / "{count} 件は適用済み";
+    unchanged(count: usize, names: &str, why: &str):
+        "{count} not changed: {names} ({why})" / "{count} 件は変更なし：{names}（{why}）";
+    download: "Download all as JSON lines" / "すべてを JSON Lines でダウンロード";
     channel_gone: "not there any more" / "もうありません";
     changed_since: "changed since" / "その後に変更済み";
     undo: "Undo" / "元に戻す";
-    undone(what: &str): "undone: {what}" / "元に戻した：{what}";
+    undone(what: &str): "undid: {what}" / "取り消し：{what}";
     as_configured: "as configured" / "設定のとおり";
     forgotten: "(somebody who was forgotten)" / "（忘却済みの人）";
 

@@ -7,6 +7,7 @@ texts! {
     nobody_yet: "People appear here once they write something." / "発言した人がここに表示されます。";
     bot: "bot" / "ボット";
     opted_out: "opted out" / "オプトアウト中";
+    not_opted_out: "Has not opted out." / "オプトアウトしていません。";
     role_admin: "admin" / "管理者";
     written: "Where they write" / "発言したチャンネル";
     nothing_written: "No message of theirs is kept that you may read." / "閲覧できる発言はありません。";
@@ -15,11 +16,8 @@ texts! {
     last: "Last" / "最後の発言";
     seen: "Last seen" / "最後の発言";
     known: "What is remembered" / "覚えていること";
-    memories(count: usize): "Memories from what they said: {count}" / "発言に基づく記憶：{count}";
-    memos(count: usize): "Memos from what they said: {count}" / "発言に基づくメモ：{count}";
     more_places(count: usize): "and {count} more" / "ほか {count} か所";
     nothing_remembered: "Nothing is remembered of them that you may read." / "閲覧できる記憶はありません。";
-    to_memory: "Show what is remembered" / "記憶を表示";
     export: "Download what is known of them" / "分かっていることをダウンロード";
     exported: "A text that can be given to them. The download is recorded." / "本人に渡せる文書です。ダウンロードは記録されます。";
     forget: "Forget this person" / "この人を忘却";

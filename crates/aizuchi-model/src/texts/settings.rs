@@ -14,6 +14,10 @@ texts! {
     holds(value: &str):
         " What holds is {value}: the config, or what somebody else has set, allows no more."
         / "ただし、いま効いているのは「{value}」です。設定ファイルやほかの人の設定で許された範囲までしか変えられないためです。";
+    /// Appended to [`changed`] for a budget in money.
+    unpriced:
+        " The price of a model in use is not known, so its calls are not counted."
+        / "ただし、料金の分からないモデルが使われており、その呼び出しは予算に数えられません。";
     cleared(place: &str, setting: &str, value: &str):
         "Done, {place}: nothing is set there for {setting} any more, so it is {value}."
         / "{setting}を元に戻しました（{place}）。いまは「{value}」です。";
