@@ -60,7 +60,7 @@ impl RunArgs {
         let mut put = |key: &str, value: Option<String>, by| {
             let setting = settings.iter_mut().find(|setting| setting.key == key);
             if let (Some(setting), Some(_)) = (setting, &value) {
-                (setting.value, setting.source) = (value, ValueSource::Override { by });
+                (setting.value, setting.source) = (value, ValueSource::Override(by));
             }
         };
         let ip = loaded.config.http.listen.0.ip();
