@@ -113,13 +113,22 @@ pub trait Archive: Send + Sync {
     /// oldest ones after the given message or time are returned, or else the newest ones.
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;
 
-    /// One message, deleted or not.
+    /// These messages of a workspace in the given order, deleted or not. Unknown ones are left out.
+    async fn messages_by_id(
+        &self,
+        workspace: &WorkspaceId,
+        ids: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError>;
+
+    /// One of them.
     async fn message(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         id: &MessageId,
-    ) -> Result<Option<StoredMessage>, StoreError>;
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        Ok(self.messages_by_id(workspace, &[(channel.clone(), id.clone())]).await?.pop())
+    }
 
     /// The messages that carry the words of a deleted one.
     async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError>;
@@ -261,6 +270,11 @@ pub trait Archive: Send + Sync {
 
     /// The amount of pending work in all workspaces.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
+
+    /// The workspaces that are muted as a whole.
+    async fn muted_workspaces(&self, _now: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+        Err(StoreError::unkept())
+    }
 
     /// When each channel of a workspace last had a message by others and by the persona, ordered by channel id.
     async fn channel_activity(

@@ -5,6 +5,7 @@ use std::path::Path;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use jiff::Timestamp;
+use serde_json::json;
 
 use crate::database::connection::{Readers, query};
 use crate::database::location::DatabaseLocation;
@@ -92,10 +93,9 @@ impl ReadOnlyDatabase {
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<bool, StoreError> {
-        let message = query(sql::messages::ONE_MESSAGE)
+        let message = query(sql::messages::MESSAGES_BY_ID)
             .bind(workspace.as_str())
-            .bind(channel.as_str())
-            .bind(message.as_str());
+            .bind(json!([[channel, message]]).to_string());
         Ok(message.fetch_optional(&self.readers).await?.is_some())
     }
 

@@ -18,8 +18,19 @@ pub struct Visitor {
     pub session: Option<Session>,
     /// Cancelled when the token with which the request came is no longer accepted. `None` if it came without one.
     pub token_ended: Option<CancellationToken>,
+    pub frame: FrameState,
+}
+
+/// What the frame of every page shows of the store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameState {
     /// The store's revision when the request came: what it reads is at least as new.
     pub revision: u64,
+    /// The numbers of workspaces that the visitor reaches, and of those that are muted. Known for pages only.
+    pub workspaces: usize,
+    pub muted: usize,
+    /// Whether the visitor may mute all of them.
+    pub may_mute: bool,
 }
 
 /// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.

@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Visitor, allows};
+use crate::access::{FrameState, Visitor, allows};
 use crate::console::layout::encode;
 use crate::failed_sign_ins::FailedSignIns;
 use crate::language::language_of;
@@ -257,7 +257,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let headers = request.headers();
     let is_foreign = is_foreign(request);
     let (authenticator, now) = (&web.authenticator, web.clock.now());
-    let revision = *web.revisions.borrow();
+    let frame = FrameState { revision: *web.revisions.borrow(), ..FrameState::default() };
     if !authenticator.is_closed() {
         if is_foreign || !is_host_local(headers) {
             return Err(refuse(Refusal::OtherSiteOrMachine));
@@ -271,7 +271,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
             Some(session) => Access::SignedIn(session.holder.clone()),
             None => Access::ThisMachine,
         };
-        let visitor = Visitor { access, is_trusted: true, session, token_ended: None, revision };
+        let visitor = Visitor { access, is_trusted: true, session, token_ended: None, frame };
         return permit(request, visitor);
     }
     if is_foreign {
@@ -281,7 +281,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         let access = Access::SignedIn(session.holder.clone());
         let is_trusted = session.holder.scope == AccessScope::Everything;
         let (session, token_ended) = (Some(session), None);
-        let visitor = Visitor { access, is_trusted, session, token_ended, revision };
+        let visitor = Visitor { access, is_trusted, session, token_ended, frame };
         return permit(request, visitor);
     }
     let bearer = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
@@ -291,7 +291,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     if let Some(holder) = bearer.and_then(|code| authenticator.code_holder(request, code, now)) {
         let access = Access::SignedIn(holder);
         let (session, token_ended) = (None, None);
-        let visitor = Visitor { access, is_trusted: true, session, token_ended, revision };
+        let visitor = Visitor { access, is_trusted: true, session, token_ended, frame };
         return permit(request, visitor);
     }
     let client = request.extensions().get::<Client>();
@@ -308,13 +308,13 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     if let Some(holder) = signed_in {
         let is_trusted = holder.scope == AccessScope::Everything;
         let (access, session) = (Access::SignedIn(holder), None);
-        let visitor = Visitor { access, is_trusted, session, token_ended, revision };
+        let visitor = Visitor { access, is_trusted, session, token_ended, frame };
         return permit(request, visitor);
     }
     if is_public_path(request.uri().path()) {
         let is_trusted = is_from_here(request);
         let (access, session, token_ended) = (Access::Public, None, None);
-        return Ok(Visitor { access, is_trusted, session, token_ended, revision });
+        return Ok(Visitor { access, is_trusted, session, token_ended, frame });
     }
     if proxied == Some(Err(())) {
         return Err(refuse(Refusal::UnknownToProxy));

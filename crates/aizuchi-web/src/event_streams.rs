@@ -110,6 +110,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::access::FrameState;
     use crate::sessions::{SESSION_AGE, Sessions};
     use aizuchi_actions::access::SignedInUser;
 
@@ -141,7 +142,8 @@ mod tests {
         let ends = async |session, token_ended, now| {
             let started = tokio::time::Instant::now();
             let access = Access::SignedIn(holder());
-            let visitor = Visitor { access, is_trusted: true, session, token_ended, revision: 0 };
+            let frame = FrameState::default();
+            let visitor = Visitor { access, is_trusted: true, session, token_ended, frame };
             end_of_rights(visitor, now).await;
             started.elapsed().as_secs()
         };

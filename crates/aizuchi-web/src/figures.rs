@@ -20,6 +20,7 @@ use crate::Web;
 use crate::figures::calendar::Calendar;
 use crate::figures::day_cache::DayReader;
 use crate::figures::tally::{Figures, median};
+use crate::status::{Status, WorkspaceStatus};
 
 /// The periods to choose from, in days.
 pub const SPANS: [i64; 3] = [7, 30, 90];
@@ -50,12 +51,7 @@ pub struct ChannelDelays {
 
 impl PeriodFigures {
     pub async fn read(web: &Web, workspace: &WorkspaceId, days: i64) -> Result<Self, StoreError> {
-        let reader = DayReader {
-            archive: &*web.archive,
-            calendar: Calendar { zone: &web.zone },
-            now: web.clock.now(),
-            revision: *web.revisions.borrow(),
-        };
+        let reader = reader(web);
         let longest = reader.calendar.last_days(reader.now, SPANS[SPANS.len() - 1]);
         let shown = longest.len().saturating_sub(usize::try_from(days).unwrap_or_default());
         let (before, shown) = longest.split_at(shown);
@@ -92,6 +88,28 @@ impl PeriodFigures {
         }
         sum
     }
+}
+
+fn reader(web: &Web) -> DayReader<'_> {
+    DayReader {
+        archive: &*web.archive,
+        calendar: Calendar { zone: &web.zone },
+        now: web.clock.now(),
+        revision: *web.revisions.borrow(),
+    }
+}
+
+/// The seven days before today, in all workspaces that a visitor reaches as a whole; empty without any.
+pub async fn week(web: &Web, status: &Status) -> Result<Vec<Figures>, StoreError> {
+    let mut week: Vec<Figures> = Vec::new();
+    for WorkspaceStatus { workspace, .. } in &status.workspaces {
+        if web.scope.includes(workspace, None) {
+            let days = web.day_cache.week(&reader(web), workspace).await?;
+            week.resize(days.len(), Figures::default());
+            week.iter_mut().zip(&days).for_each(|(sum, day)| sum.add(day));
+        }
+    }
+    Ok(week)
 }
 
 fn delays(total: &Figures) -> Vec<ChannelDelays> {

@@ -387,6 +387,7 @@ fn routes(web: Arc<Web>) -> Router {
         .merge(mcp::router(&web))
         .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
         .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
+        .layer(middleware::from_fn_with_state(web.clone(), console::mute_all::tell))
         .layer(middleware::from_fn(workspaces::expect_one))
         .with_state(web)
 }

@@ -69,7 +69,7 @@ pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
     let mut known: BTreeSet<WorkspaceId> = web.archive.workspaces().await?.into_iter().collect();
     for remote in web.remotes.read().values() {
         let workspace = remote.workspace();
-        if !web.archive.channels(&workspace).await?.is_empty() {
+        if !known.contains(&workspace) && !web.archive.channels(&workspace).await?.is_empty() {
             known.insert(workspace);
         }
     }

@@ -77,6 +77,9 @@ async fn the_feed_is_filtered_and_read_page_by_page() {
     assert_eq!(rows(&page("channel=attic").await), 0);
     let attic = get(&program, Some(ADMIN), "/console?channel=attic").await.text().await.unwrap();
     assert_eq!(rows(&attic), 50);
+    // These decisions have posted nothing.
+    let said = page("result=said").await;
+    assert!(said.contains(">nothing said</a>") && !said.contains(">spoke</a>"), "{said}");
     let silent = page("result=held_back").await;
     assert!(silent.contains("it was during quiet hours"), "{silent}");
     assert_eq!(program.stop(), Some(0));
@@ -105,10 +108,57 @@ async fn the_feed_shows_each_role_the_words_it_may_read() {
         let told = format!("Texts not shown below: {withheld}. Your role can’t read");
         assert_eq!(shown.contains(&told), withheld > 0, "{shown}");
         assert!(!shown.contains("(text not shown)"), "{shown}");
+        assert_eq!(shown.matches("text hidden from your role").count(), withheld, "{shown}");
+        let reason = if token == ADMIN { "Ren asked me" } else { ">reason hidden<" };
+        assert!(shown.contains(reason), "{shown}");
+        assert_eq!(shown.matches(">spoke</a>").count(), 2, "{shown}");
     }
     let reads = json_of(get(&program, Some(ADMIN), "/api/private-reads").await).await;
     let reads = reads["reads"].as_array().unwrap();
     assert!(!reads.is_empty() && reads.iter().all(|it| it["channel"] == json!(harness.attic)));
+    // A post that is gone is not one that it made.
+    let mut database = harness.lock_database().await;
+    let gone = "UPDATE messages SET deleted_ms = at_ms, text = '' WHERE text = 'the tea is hot'";
+    sqlx::query(gone).execute(&mut database).await.unwrap();
+    sqlx::query("COMMIT").execute(&mut database).await.unwrap();
+    drop(database);
+    let shown = get(&program, Some(ADMIN), "/console?result=said").await.text().await.unwrap();
+    assert!(shown.contains(">withdrawn</a>") && shown.contains(">spoke</a>"), "{shown}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// The decisions and the cost of two days ago.
+const TWO_DAYS_AGO: [&str; 2] = [
+    "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 14)
+     INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_addressed, ended, revision)
+     SELECT 200000 + n, ?1, ?2, '', ?3, ?3, 0, 'spoke', 0 FROM n",
+    "INSERT INTO unclaimed_calls
+        (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens, output_tokens,
+         usage_is_estimated, price_micros, cache_write_tokens)
+     VALUES (?1, ?2, ?3, 'judge', 'openai/test', 1, 10, 0, 0, 0, 5, 0)",
+];
+
+#[tokio::test]
+async fn the_home_page_compares_today_with_the_week_before() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.until_named().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let mut database = harness.lock_database().await;
+    for put in TWO_DAYS_AGO {
+        let at = Timestamp::now().as_millisecond() - 2 * 86_400_000;
+        let put = sqlx::query(put).bind(&workspace).bind(&harness.tea).bind(at);
+        put.execute(&mut database).await.unwrap();
+    }
+    sqlx::query("COMMIT").execute(&mut database).await.unwrap();
+    drop(database);
+    let home = get(&program, Some(VIEWER), "/console").await.text().await.unwrap();
+    assert!(home.contains("said: <b>0</b></a> <small>7-day mean 2.0</small>"), "{home}");
+    assert!(home.contains("failed: <b>0</b></a> <small>7-day mean 0.0</small>"), "{home}");
+    assert_eq!(home.matches("class=\"sparkline\"").count(), 2, "{home}");
+    assert!(home.contains("Everything works.") && home.contains("nothing waits"), "{home}");
+    assert_eq!(home.matches("data-testid=\"day\"").count(), 1, "{home}");
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -120,6 +120,43 @@ async fn nothing_of_another_place_reaches_a_limited_visitor() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// Returns what the head of a page tells of mutes, and the order that its button gives.
+async fn head(program: &Program, token: &str, page: &str) -> (String, Option<&'static str>) {
+    let shown = get(program, Some(token), page).await.text().await.unwrap();
+    let told = shown.split_once("data-testid=\"mutes\">").unwrap().1.split_once('<').unwrap().0;
+    let orders = ["\"mute-everything\"", "\"unmute-everything\""];
+    (told.to_owned(), orders.into_iter().find(|order| shown.contains(&format!("value={order}"))))
+}
+
+#[tokio::test]
+async fn the_head_of_every_page_tells_of_the_mutes_that_its_reader_reaches() {
+    let home = Home::new(1000.0);
+    written(&home).await;
+    let program = home.start();
+    let expect = async |reader: &str, token: &str, told: &str, button: Option<&str>| {
+        for page in ["/console", "/console/failures", "/console/report"] {
+            let (found, order) = head(&program, token, page).await;
+            assert_eq!((&*found, order), (told, button), "{page} of {reader}");
+        }
+    };
+    let (mute, unmute) = (Some("\"mute-everything\""), Some("\"unmute-everything\""));
+    for (reader, token, button) in
+        [("the admin", ADMIN, mute), ("olga", POND, mute), ("vera", POND_VIEWER, None)]
+    {
+        expect(reader, token, "speaking", button).await;
+    }
+    let order = client().post(format!("{}/console/orders", program.address)).bearer_auth(POND);
+    let order = order.header("content-type", "application/x-www-form-urlencoded");
+    let answer = order.body("order=mute&workspace=T0POND&channel=").send().await.unwrap();
+    assert_eq!(answer.status(), 303);
+    expect("the admin", ADMIN, "muted in 1 of 5 workspaces", mute).await;
+    expect("olga", POND, "muted everywhere", unmute).await;
+    expect("vera", POND_VIEWER, "muted everywhere", None).await;
+    // An admin of a channel does not mute its workspace, and learns nothing of another one.
+    expect("anna", TEA, "speaking", None).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// A PostgreSQL server has statements of its own.
 #[tokio::test]
 async fn nothing_of_another_place_on_a_server_reaches_a_limited_visitor() {

@@ -589,18 +589,7 @@ impl<'a> History<'a> {
         let decision = self.next();
         self.revision += 1;
         self.rows.decisions.push(json!([
-            decision,
-            workspace,
-            id,
-            "",
-            made,
-            made + 5000,
-            1,
-            null,
-            null,
-            "spoke",
-            null,
-            "companion",
+            decision, workspace, id, "", made, null, 1, null, null, null, null, "companion",
             self.revision,
         ]));
         self.rows.consents.push(json!([

@@ -1,30 +1,55 @@
 //! The home page of the console: what matters at a glance, and the feed of what was said and held back.
 
+use jiff::civil::Date;
+
+use crate::persona::Language;
+use crate::texts::builtin;
+
 texts! {
     title: "Home" / "ホーム";
+    health: "Health" / "状態";
     works: "Everything works." / "すべて正常に動いています。";
     details: "Details" / "詳しく見る";
-    last_day: "Last 24 hours:" / "直近 24 時間：";
-    no_limit(spent: &str): "{spent}, no limit set" / "{spent}（上限なし）";
+    last_day: "Cost, last 24 hours" / "直近 24 時間の費用";
+    no_limit: "no limit set" / "上限なし";
     tokens(count: &str): "{count} tokens" / "{count} トークン";
-    of_limit(used: &str, limit: &str, share: &str): "{used} of {limit} ({share})" / "{limit} のうち {used}（{share}）";
+    of_limit(share: &str, limit: &str): "{share} of {limit}" / "{limit} の {share}";
     waiting: "Waiting" / "対応待ち";
-    nothing_waits: "nothing" / "ありません";
+    nothing_waits: "nothing waits" / "対応待ちはありません";
     proposals: "proposals" / "発言の案";
     calls: "calls to allow" / "許可待ちの呼び出し";
+    failing_models: "failing models" / "失敗しているモデル";
     letters: "not delivered" / "届けられなかったもの";
     behind: "channels not caught up on" / "確認が済んでいないチャンネル";
     unread: "channels that cannot be read" / "読めないチャンネル";
+    speaking: "speaking" / "話せます";
+    partly_muted(muted: usize, workspaces: usize):
+        "muted in {muted} of {workspaces} workspaces" / "{workspaces} ワークスペース中 {muted} か所でミュート中";
+    menu: "Menu" / "メニュー";
+    filter: "Filter" / "絞り込み";
+    mute: "Mute" / "ミュート";
     mute_everything: "Mute everything" / "すべてを今すぐミュート";
     unmute_everything: "Unmute everything" / "すべてのミュートを解除";
     everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";
     undo: "Undo" / "元に戻す";
     feed: "What it said and held back" / "話したこと、話さなかったこと";
     today: "Today" / "今日";
+    yesterday: "Yesterday" / "昨日";
+    weekday_and_day(weekday: &str, day: &str): "{weekday} {day}" / "{day}（{weekday}）";
+    said_today: "Said today" / "今日の発言";
+    mean(mean: &str): "7-day mean {mean}" / "直近 7 日の平均 {mean}";
+    trend: "The last seven days, and today" / "直近 7 日と今日";
     said: "said" / "話した";
     held_back: "held back" / "話さなかった";
     failed: "failed" / "失敗";
     undecided: "waiting" / "判断待ち";
+    nothing_said: "nothing said" / "発言なし";
+    withdrawn: "withdrawn" / "取り消し";
+    not_kept: "not recorded" / "記録なし";
+    text_hidden: "text hidden from your role" / "あなたの役割では非表示";
+    text_hidden_here: "text hidden until you sign in" / "ログインするまで非表示";
+    reason_hidden: "reason hidden" / "理由は非表示";
+    addressed: "it was addressed" / "呼びかけられたため";
     reason: "Reason" / "理由";
     feed_empty:
         "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
@@ -32,4 +57,33 @@ texts! {
     nearest(workspace: &str, told: &str): "nearest to its limit: {workspace}, {told}" / "上限に最も近いのは{workspace}：{told}";
     texts_withheld(count: usize, why: &str): "Texts not shown below: {count}. {why}" / "以下の {count} 件の発言は表示しません。{why}";
     no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
+}
+
+/// The heading of a day's rows.
+pub fn day(language: Language, date: Date, now: Date) -> String {
+    let (weekday, day) = (builtin::weekday(language, date.weekday()), builtin::day(language, date));
+    match now.since(date).map_or(-1, |ago| ago.get_days()) {
+        0 => today(language).to_owned(),
+        1 => yesterday(language).to_owned(),
+        _ => weekday_and_day(language, weekday, &day),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_named_as_people_name_them() {
+        let day = |text: &str| text.parse::<Date>().unwrap();
+        for (date, english, japanese) in [
+            ("2026-12-01", "Today", "今日"),
+            ("2026-11-30", "Yesterday", "昨日"),
+            ("2026-11-29", "Sunday 29 November", "11月29日（日曜日）"),
+        ] {
+            let told = [Language::En, Language::Ja]
+                .map(|language| super::day(language, day(date), day("2026-12-01")));
+            assert_eq!(told, [english, japanese]);
+        }
+    }
 }

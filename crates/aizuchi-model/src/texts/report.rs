@@ -34,6 +34,9 @@ texts! {
     find_out(command: &str, money: &str):
         "To see where it would have spoken, run this replay again with `{command}`. That costs {money}."
         / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。費用は {money} です。";
+    find_out_newest(period: &str, command: &str, money: &str, whole: &str):
+        "To see where it would have spoken in the last {period}, run this replay again with `{command}`. That costs {money}; all of it costs {whole}."
+        / "直近の {period}にどこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。費用は {money}、全期間では {whole} です。";
     find_out_unpriced(command: &str):
         "To see where it would have spoken, run this replay again with `{command}`."
         / "どこで話していたかを見るには、この再生に `{command}` を付けてもう一度実行してください。";

@@ -6,6 +6,8 @@ use aizuchi_model::texts::counted::{self, Counted};
 use aizuchi_model::texts::judging::gate_reason;
 use aizuchi_model::texts::ledger::list_separator;
 use aizuchi_model::texts::report as texts;
+use jiff::ToSpan as _;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::replay::moments::Reason;
@@ -101,23 +103,43 @@ fn ask_from_store(report: &Report, policy: &PolicyFigures) -> String {
     format!("aizuchi replay --from-store --judge model{model} --report report.html")
 }
 
+/// The price up to which a model is asked about the whole history. Of one that costs more, the newest days are asked about
+/// that cost half of it.
+const MOST_TO_TRY: f64 = 2.0;
+
 /// What it costs to ask a model about all policies, in one run under one limit. `None` if a price is not known.
 fn to_ask(report: &Report) -> Option<f64> {
     report.policies.iter().map(|policy| policy.cost.to_ask).sum()
 }
 
+/// The newest days that a model is asked about in place of all, their begin, and their price.
+fn newest_days(report: &Report) -> Option<(f64, Date, f64)> {
+    let (price, end) = (to_ask(report).filter(|price| *price > MOST_TO_TRY)?, report.period.to?);
+    let days = (report.period.days * MOST_TO_TRY / 2.0 / price).floor().max(1.0);
+    // `--from` takes a date in UTC.
+    let begin = end.to_zoned(TimeZone::UTC).date().checked_sub((days as i64).days()).ok()?;
+    Some((days, begin, price * days / report.period.days))
+}
+
 /// Says what to run to see where the persona would have spoken, and what that costs.
 fn find_out(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let command = ask_options(report, policy);
-    match to_ask(report) {
-        Some(price) => texts::find_out(language, &command, &estimated(price, report, language)),
-        None => texts::find_out_unpriced(language, &command),
-    }
+    let (l, command) = (language, ask_options(report, policy));
+    let Some(whole) = to_ask(report) else { return texts::find_out_unpriced(l, &command) };
+    let whole = estimated(whole, report, l);
+    let Some((days, _, price)) = newest_days(report) else {
+        return texts::find_out(l, &command, &whole);
+    };
+    let (period, price) = (format::past_period(days, l), estimated(price, report, l));
+    texts::find_out_newest(l, &period, &command, &price, &whole)
 }
 
 /// The options that make a replay ask a model, with a limit on what it costs.
 fn ask_options(report: &Report, policy: &PolicyFigures) -> String {
     let model = model_option(report, policy);
+    if let Some((_, begin, price)) = newest_days(report) {
+        let limit = cost::limit(price);
+        return format!("--from {begin} --judge model{model} --max-cost {limit:.0}");
+    }
     match to_ask(report) {
         Some(price) => format!("--judge model{model} --max-cost {:.0}", cost::limit(price)),
         // Without a price, only the number of calls can be limited.
@@ -211,6 +233,10 @@ fn not_known(report: &Report, policy: &PolicyFigures, language: Language) -> Str
         return texts::not_known_unpriced(language, &ask_from_store(report, policy));
     }
     let command = "--judge model";
+    if let Some((_, begin, price)) = newest_days(report) {
+        let command = format!("--from {begin} {command}");
+        return texts::not_known_yet(language, &command, &estimated(price, report, language));
+    }
     match to_ask(report) {
         Some(price) => texts::not_known_yet(language, command, &estimated(price, report, language)),
         None => texts::not_known_unpriced(language, command),

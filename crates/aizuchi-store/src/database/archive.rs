@@ -49,15 +49,22 @@ use crate::{
 
 /// The workspaces in which anything was heard.
 pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {
-    let found = query(sql::recall::WORKSPACES).fetch_all(readers).await?;
-    let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
-    found.iter().map(workspace).collect()
+    ids(&query(sql::recall::WORKSPACES).fetch_all(readers).await?)
+}
+
+fn ids(rows: &[Row]) -> Result<Vec<WorkspaceId>, StoreError> {
+    rows.iter().map(|row| rows::column::<String>(row, "workspace").map(WorkspaceId::new)).collect()
 }
 
 #[async_trait]
 impl Archive for DatabaseStore {
     async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
         workspaces(&self.readers).await
+    }
+
+    async fn muted_workspaces(&self, now: Timestamp) -> Result<Vec<WorkspaceId>, StoreError> {
+        let query = query(sql::orders::MUTED_WORKSPACES).bind(now.as_millisecond());
+        ids(&query.fetch_all(&self.readers).await?)
     }
 
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
@@ -70,19 +77,17 @@ impl Archive for DatabaseStore {
         self.message_page(query).await
     }
 
-    async fn message(
+    async fn messages_by_id(
         &self,
         workspace: &WorkspaceId,
-        channel: &ChannelId,
-        id: &MessageId,
-    ) -> Result<Option<StoredMessage>, StoreError> {
-        let row = query(sql::messages::ONE_MESSAGE)
+        ids: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let found = query(sql::messages::MESSAGES_BY_ID)
             .bind(workspace.as_str())
-            .bind(channel.as_str())
-            .bind(id.as_str())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.as_ref().map(rows::stored_message_from_row).transpose()
+            .bind(json!(ids).to_string())
+            .fetch_all(&self.readers)
+            .await;
+        found?.iter().map(rows::stored_message_from_row).collect()
     }
 
     async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {

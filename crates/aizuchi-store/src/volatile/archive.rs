@@ -65,19 +65,19 @@ impl Archive for VolatileStore {
         Ok(self.lock().query_messages(&query))
     }
 
-    async fn message(
+    async fn messages_by_id(
         &self,
         workspace: &WorkspaceId,
-        channel: &ChannelId,
-        id: &MessageId,
-    ) -> Result<Option<StoredMessage>, StoreError> {
+        ids: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         let state = self.lock();
-        let conversation =
-            state.conversation_of.get(&(workspace.clone(), channel.clone(), id.clone()));
-        let record = conversation.and_then(|conversation| state.conversations.get(conversation));
-        let message = record
-            .and_then(|record| record.messages.iter().find(|message| message.message.id == *id));
-        Ok(message.map(|message| state.to_stored_message(message)))
+        let stored = |(channel, id): &(ChannelId, MessageId)| {
+            let place = (workspace.clone(), channel.clone(), id.clone());
+            let record = state.conversations.get(state.conversation_of.get(&place)?)?;
+            let message = record.messages.iter().find(|message| message.message.id == *id)?;
+            Some(state.to_stored_message(message))
+        };
+        Ok(ids.iter().filter_map(stored).collect())
     }
 
     async fn carriers(&self, of: &Deletion) -> Result<Vec<StoredMessage>, StoreError> {

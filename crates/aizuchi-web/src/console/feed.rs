@@ -7,14 +7,17 @@ use aizuchi_model::chat::{ConversationId, to_short_line};
 use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
+use aizuchi_model::texts::builtin::time_of_day;
 use aizuchi_store::query::{DecisionFilter, DecisionQuery};
 use aizuchi_store::stored_message::StoredMessage;
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 
 use crate::console::layout::{ListPart, TimeView, address_with, channel_address, decision_address};
 use crate::console::quote::{ShownMessage, gist};
 use crate::console::reason::{FilterOption, gates, parse_gate, reason};
+use crate::figures::tally::Figures;
 use crate::status::{ChannelStatus, Status, WorkspaceStatus};
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -74,7 +77,10 @@ pub struct FeedView {
     pub query: FeedQuery,
     pub results: Vec<FeedCount>,
     pub reasons: Vec<FilterOption>,
-    pub rows: Vec<FeedRow>,
+    /// The days with their rows, the newest first.
+    pub days: Vec<(String, Vec<FeedRow>)>,
+    /// What stands in place of a text that is not shown.
+    pub hidden: &'static str,
     /// Says that texts are not shown, and why.
     pub withheld: Option<String>,
     pub part: ListPart,
@@ -85,8 +91,12 @@ pub struct FeedCount {
     pub name: &'static str,
     pub word: &'static str,
     pub icon: &'static str,
-    pub today: usize,
+    pub today: u64,
     pub address: String,
+    /// The days before today, if they are known, and today.
+    pub trend: Vec<u64>,
+    /// The mean of the days before.
+    pub mean: String,
 }
 
 /// A decision in one line.
@@ -101,6 +111,9 @@ pub struct FeedRow {
     pub reason: Option<String>,
     /// The beginning of what was said, or of what it did not speak to.
     pub text: String,
+    pub is_hidden: bool,
+    pub may_read_models: bool,
+    pub is_addressed: bool,
 }
 
 impl FeedQuery {
@@ -139,7 +152,7 @@ impl FeedQuery {
 pub async fn read(
     web: &Web,
     access: &Access,
-    status: &Status,
+    (status, week): (&Status, &[Figures]),
     query: FeedQuery,
     language: Language,
 ) -> Result<FeedView, ApiProblem> {
@@ -181,14 +194,23 @@ pub async fn read(
     let is_withheld = |message: &&StoredMessage| !access.may_read_message(message);
     let withheld = found.iter().filter_map(|(_, it)| it.as_ref()).filter(is_withheld).count();
     let row = |(decision, message): &(Decision, Option<StoredMessage>)| {
-        let message = message.as_ref().filter(|it| access.may_read_message(it));
-        let message = message.map(|it| ShownMessage::new(it, access, language, false));
-        row(decision, message.as_ref(), (access, status), language)
+        row(decision, message.as_ref(), (access, status, &web.zone), language)
     };
+    let date = |(decision, _): &(Decision, _)| decision.opened.to_zoned(web.zone.clone()).date();
+    let days = found.chunk_by(|one, other| date(one) == date(other)).map(|rows| {
+        (texts::home::day(language, date(&rows[0]), today), rows.iter().map(row).collect())
+    });
     Ok(FeedView {
-        results: RESULTS.iter().map(|it| feed_count(it, status, &query, language)).collect(),
+        results: RESULTS
+            .iter()
+            .map(|it| feed_count(it, (status, week), &query, language))
+            .collect(),
         reasons: gates(language),
-        rows: found.iter().map(row).collect(),
+        days: days.collect(),
+        hidden: match access {
+            Access::ThisMachine => texts::home::text_hidden_here(language),
+            Access::Public | Access::SignedIn(_) => texts::home::text_hidden(language),
+        },
         withheld: (withheld > 0)
             .then(|| texts::home::texts_withheld(language, withheld, access.withheld(language))),
         part,
@@ -228,39 +250,64 @@ async fn with_messages(
 
 fn row(
     decision: &Decision,
-    message: Option<&ShownMessage>,
-    (access, status): (&Access, &Status),
+    message: Option<&StoredMessage>,
+    (access, status, zone): (&Access, &Status, &TimeZone),
     language: Language,
 ) -> FeedRow {
     let ConversationId { workspace, channel, .. } = &decision.conversation;
     let here = status.workspaces.iter().filter(|it| it.workspace == *workspace);
     let here = here.flat_map(|it| &it.channels).find(|it| it.id == *channel);
     let outcome = decision.ended.map_or("open", |ended| ended.name());
-    let emoji = decision.reaction.as_ref().filter(|_| access.may_read_models(workspace));
+    // It has not spoken if it posted nothing, or if that is gone.
+    let silence: Option<fn(Language) -> &'static str> = match decision.posted_messages.is_empty() {
+        true if decision.ended == Some(DecisionResult::Spoke) => Some(texts::home::nothing_said),
+        false if message.is_some_and(|it| it.is_deleted && !it.is_expired) => {
+            Some(texts::home::withdrawn)
+        }
+        true | false => None,
+    };
+    let (readable, may_read_models) =
+        (message.filter(|it| access.may_read_message(it)), access.may_read_models(workspace));
+    let shown = readable.map(|it| ShownMessage::new(it, access, language, false));
+    let emoji = decision.reaction.as_ref().filter(|_| may_read_models);
     let emoji = emoji.map_or("", |(_, emoji)| &**emoji);
     FeedRow {
         id: decision.id.0,
-        at: TimeView::new(decision.opened),
+        at: TimeView {
+            text: time_of_day(decision.opened.to_zoned(zone.clone()).time()),
+            ..TimeView::new(decision.opened)
+        },
         channel: here.map_or_else(|| channel.to_string(), |here| here.name.clone()),
         channel_address: channel_address(workspace, channel),
         address: decision_address(workspace, decision.id),
-        outcome,
-        word: texts::console::outcome_word(language, outcome),
+        outcome: silence.map_or(outcome, |_| "dropped"),
+        word: silence
+            .map_or_else(|| texts::console::outcome_word(language, outcome), |word| word(language)),
         reason: reason(decision, access, language),
-        text: to_short_line(&format!("{emoji} {}", gist(message)), BEGINNING),
+        text: to_short_line(&format!("{emoji} {}", gist(shown.as_ref())), BEGINNING),
+        is_hidden: message.is_some() && shown.is_none(),
+        may_read_models,
+        is_addressed: decision.is_addressed,
     }
 }
 
 fn feed_count(
     result: &FeedResult,
-    status: &Status,
+    (status, week): (&Status, &[Figures]),
     query: &FeedQuery,
     language: Language,
 ) -> FeedCount {
     let channels = status.workspaces.iter().flat_map(|it| &it.channels);
     let counts = channels.flat_map(|channel| &channel.decisions_today);
     let counts = counts.filter(|(name, _)| result.outcomes.iter().any(|it| it.name() == **name));
-    let today = FeedQuery {
+    let today = counts.map(|(_, count)| *count as u64).sum();
+    let of_day = |day: &Figures| {
+        result.outcomes.iter().filter_map(|it| day.outcomes.get(it.name())).sum::<u64>()
+    };
+    let mut trend: Vec<u64> = week.iter().map(of_day).collect();
+    let mean = trend.iter().sum::<u64>() as f64 / trend.len().max(1) as f64;
+    trend.push(today);
+    let address = FeedQuery {
         result: result.name.to_owned(),
         workspace: query.workspace.clone(),
         period: TODAY.to_owned(),
@@ -270,7 +317,9 @@ fn feed_count(
         name: result.name,
         word: (result.word)(language),
         icon: result.outcomes[0].name(),
-        today: counts.map(|(_, count)| count).sum(),
-        address: today.address(""),
+        today,
+        address: address.address(""),
+        trend,
+        mean: format!("{mean:.1}"),
     }
 }

@@ -19,6 +19,7 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
 use axum::response::Html;
+use futures_util::future::try_join_all;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
@@ -202,12 +203,11 @@ pub async fn page(
     let known = workspaces::all(&web).await?;
     let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
     let shown = only.as_ref().map_or(&known[..], std::slice::from_ref);
-    let mut places = Vec::new();
-    for workspace in shown {
-        places.push(
-            FiguresOfWorkspace::read(&web, &visitor.access, workspace, days, language).await?,
-        );
-    }
+    let access = &visitor.access;
+    let places = try_join_all(
+        shown.iter().map(|it| FiguresOfWorkspace::read(&web, access, it, days, language)),
+    );
+    let places = places.await?;
     let figures = PeriodFigures::sum(places.iter().map(|place| &place.figures));
     let PeriodFigures { total, marks, .. } = &figures;
     let is_of_several = places.iter().filter(|it| !it.figures.total.is_empty()).count() > 1;

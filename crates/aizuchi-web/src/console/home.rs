@@ -1,5 +1,4 @@
-//! The head of the home page: whether everything works, what it costs, what waits for somebody, and the mute of
-//! everything.
+//! The head of the home page: whether everything works, what it costs, and what waits for somebody.
 
 use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::decision::consent::ConsentState;
@@ -7,20 +6,19 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
 use crate::console::health;
-use crate::figures::tally::{percent, thousands};
+use crate::figures::tally::{Figures, percent, thousands};
 use crate::status::{Status, told_cost};
 use crate::{ApiProblem, Web, workspaces};
 
 pub struct HomeView {
-    /// What does not work.
-    pub troubles: Vec<String>,
-    /// Whether nothing is in trouble, and nothing that failed waits.
-    pub works: bool,
-    /// What was spent, and of which limit.
-    pub cost: String,
+    /// What does not work, each with the page that tells more.
+    pub troubles: Vec<(String, String)>,
+    pub spent: String,
+    /// How much that is of the limit.
+    pub limit: String,
+    /// What was spent on each of the days before today, in millionths, and today.
+    pub spending: Vec<u64>,
     pub waiting: Vec<WaitingCount>,
-    /// Whether every workspace is muted.
-    pub is_muted: bool,
 }
 
 /// How many things wait for somebody, with the page that lists them.
@@ -35,21 +33,28 @@ pub struct WaitingCount {
 const BACKFILL: &str = "/console/failures?kind=backfill";
 
 impl HomeView {
-    pub async fn read(web: &Web, status: &Status, language: Language) -> Result<Self, ApiProblem> {
-        let shown = &status.workspaces;
+    pub async fn read(
+        web: &Web,
+        status: &Status,
+        week: &[Figures],
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
         let models = health::failing_models(web).await?;
+        let waiting = waiting(web, status, models.len(), language).await?;
+        let page = |page: &'static str| move |told: String| (told, page.to_owned());
+        let outages = outages(web, status, language).into_iter().map(page("/console/queue"));
         let failing = models.iter().map(|model| texts::console::model_fails(language, model));
-        let troubles: Vec<String> =
-            outages(web, status, language).into_iter().chain(failing).collect();
-        let connections = shown.iter().filter_map(|it| it.connection.as_ref());
+        let failed = waiting.iter().filter(|it| ["letters", "unread"].contains(&it.name));
+        let failed = failed.map(|it| (format!("{}: {}", it.word, it.count), it.address.clone()));
+        let troubles = outages.chain(failing.map(page("/console/failures"))).chain(failed);
+        let today = status.workspaces.iter().map(|it| it.money_today * 1e6).sum::<f64>();
+        let (spent, limit) = cost(web, status, language);
         Ok(Self {
-            works: troubles.is_empty()
-                && status.dead_letters == 0
-                && connections.map(|it| it.failing).sum::<usize>() == 0,
-            troubles,
-            cost: cost(web, status, language),
-            waiting: waiting(web, status, language).await?,
-            is_muted: shown.iter().all(|it| it.muted_until.is_some()),
+            troubles: troubles.collect(),
+            spent,
+            limit,
+            spending: week.iter().map(|day| day.all.micros).chain([today as u64]).collect(),
+            waiting,
         })
     }
 }
@@ -78,7 +83,7 @@ fn outages(web: &Web, status: &Status, language: Language) -> Vec<String> {
 }
 
 /// Tells what was spent within 24 hours, and how much that is of the limit, which is the same for each workspace.
-fn cost(web: &Web, status: &Status, language: Language) -> String {
+fn cost(web: &Web, status: &Status, language: Language) -> (String, String) {
     let (rulebook, shown) = (web.room.rulebook(), &status.workspaces);
     let micros = shown.iter().map(|it| it.usage.micros_in_day).sum::<u64>();
     let unpriced = shown.iter().map(|it| it.unpriced_tokens_today).sum();
@@ -88,34 +93,27 @@ fn cost(web: &Web, status: &Status, language: Language) -> String {
         match (limits.micros_per_day, limits.tokens_per_day) {
             (Some(limit), _) => (|usage| usage.micros_in_day, limit),
             (None, Some(limit)) => (|usage| usage.tokens_in_day, limit),
-            (None, None) => return texts::home::no_limit(language, &spent),
+            (None, None) => return (spent, texts::home::no_limit(language).to_owned()),
         };
-    let is_money = limits.micros_per_day.is_some();
-    let Some(nearest) = shown.iter().max_by_key(|it| used(&it.usage)) else { return spent };
-    let most = used(&nearest.usage);
-    let [used_amount, limit_amount] = [most, limit].map(|amount| match is_money {
-        true => format!("{:.2}", amount as f64 / 1e6),
-        false => thousands(amount),
-    });
-    let limit_amount = match is_money {
-        true => format!("{limit_amount} {}", web.currency),
-        false => texts::home::tokens(language, &limit_amount),
+    let Some(nearest) = shown.iter().max_by_key(|it| used(&it.usage)) else {
+        return (spent, String::new());
     };
-    let share = percent(most, limit);
-    let told = texts::home::of_limit(language, &used_amount, &limit_amount, &share);
+    let told = match limits.micros_per_day {
+        Some(limit) => format!("{:.2} {}", limit as f64 / 1e6, web.currency),
+        None => texts::home::tokens(language, &thousands(limit)),
+    };
+    let told = texts::home::of_limit(language, &percent(used(&nearest.usage), limit), &told);
     if shown.iter().filter(|it| used(&it.usage) > 0).count() > 1 {
         let label = workspaces::label(web, &nearest.workspace, language);
-        return format!("{spent} · {}", texts::home::nearest(language, &label, &told));
+        return (spent, texts::home::nearest(language, &label, &told));
     }
-    match is_money && unpriced == 0 {
-        true => told,
-        false => format!("{spent} · {told}"),
-    }
+    (spent, told)
 }
 
 async fn waiting(
     web: &Web,
     status: &Status,
+    failing_models: usize,
     language: Language,
 ) -> Result<Vec<WaitingCount>, ApiProblem> {
     let now = web.clock.now();
@@ -130,6 +128,12 @@ async fn waiting(
         ("proposals", "/console/queue#proposals", texts::home::proposals(language), proposals),
         ("calls", "/console/queue#calls", texts::home::calls(language), consents),
         ("letters", "/console/failures?kind=post", texts::home::letters(language), letters),
+        (
+            "models",
+            "/console/failures?kind=model",
+            texts::home::failing_models(language),
+            failing_models,
+        ),
         ("behind", BACKFILL, texts::home::behind(language), behind),
         ("unread", BACKFILL, texts::home::unread(language), unread),
     ];

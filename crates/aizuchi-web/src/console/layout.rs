@@ -11,7 +11,7 @@ use axum::http::Method;
 use axum::response::Html;
 use jiff::Timestamp;
 
-use crate::access::{Visitor, allows};
+use crate::access::{FrameState, Visitor, allows};
 use crate::figures::calendar::Calendar;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web};
@@ -33,8 +33,7 @@ pub struct Layout<'a> {
     pub zone: String,
     /// The same time zone, for scripts.
     pub browser_zone: &'a str,
-    /// What the page shows is at least as new as this revision of the store.
-    pub revision: u64,
+    pub frame: FrameState,
 }
 
 named_enum! {
@@ -77,7 +76,7 @@ impl<'a> Layout<'a> {
             section,
             zone: calendar.zone_name(web.clock.now()),
             browser_zone: calendar.browser_zone(),
-            revision: visitor.revision,
+            frame: visitor.frame,
         }
     }
 

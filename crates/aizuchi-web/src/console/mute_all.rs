@@ -1,15 +1,40 @@
 //! The mute of all workspaces in one click, and its undo.
 
+use std::sync::Arc;
+
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Role, WorkspaceId};
 use aizuchi_store::order::{Mute, Order};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use jiff::Timestamp;
 
+use crate::access::Visitor;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, workspaces};
 
 /// The workspaces that a mute of everything muted, each with the mute that it had.
 type Replaced = Vec<(WorkspaceId, Option<(Timestamp, Role)>)>;
+
+/// Middleware that reads for the console's pages whether the persona is muted.
+pub async fn tell(
+    State(web): State<Arc<Web>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, ApiProblem> {
+    let is_page = request.uri().path().starts_with("/console");
+    if let Some(visitor) = request.extensions_mut().get_mut::<Visitor>().filter(|_| is_page) {
+        let (all, now) = (workspaces::all(&web).await?, web.clock.now());
+        let muted = web.archive.muted_workspaces(now).await?;
+        let frame = &mut visitor.frame;
+        frame.workspaces = all.len();
+        frame.muted = all.iter().filter(|workspace| muted.contains(workspace)).count();
+        frame.may_mute = visitor.access.may_order()
+            && all.iter().any(|workspace| web.scope.includes(workspace, None));
+    }
+    Ok(next.run(request).await)
+}
 
 /// Mutes every workspace until it is unmuted. Returns what undoes that.
 pub async fn mute(web: &Web, access: &Access) -> Result<String, ApiProblem> {

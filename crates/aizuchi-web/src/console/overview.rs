@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -13,12 +11,12 @@ use axum::response::Html;
 use crate::access::Visitor;
 use crate::console::feed::{FeedQuery, FeedView};
 use crate::console::home::HomeView;
-use crate::console::layout::{Layout, Section, encode, render};
+use crate::console::layout::{Layout, Section, render};
 use crate::console::{feed, mute_all, snapshot};
 use crate::language::PageLanguage;
-use crate::status::{ConnectionStatus, WorkspaceStatus, told_cost};
+use crate::status::{WorkspaceStatus, told_cost};
 use crate::workspaces::FilterParameter;
-use crate::{ApiProblem, Web, workspaces};
+use crate::{ApiProblem, Web, figures, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/overview.html")]
@@ -31,21 +29,15 @@ struct OverviewPage<'a> {
     feed: FeedView,
     /// Whether these are all workspaces.
     is_all: bool,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<WorkspaceView<'a>>,
 }
 
-struct WorkspaceView {
-    id: String,
-    /// The address of the page with this workspace alone.
-    address: String,
-    title: String,
-    is_connected: bool,
-    connection: String,
-    facts: Vec<String>,
-    is_muted: bool,
-    /// The address of its channels, and their number.
-    channels_address: String,
-    channels: usize,
+struct WorkspaceView<'a> {
+    status: &'a WorkspaceStatus,
+    label: String,
+    /// What was spent since midnight, and in 30 days.
+    today: String,
+    month: String,
 }
 
 pub async fn page(
@@ -59,8 +51,9 @@ pub async fn page(
     let only = workspaces::only(&web, filter).await?;
     let access = &visitor.access;
     let status = snapshot::read(&web, access, only.as_ref()).await?;
+    let week = figures::week(&web, &status).await?;
     let home = match only {
-        None => Some(HomeView::read(&web, &status, language).await?),
+        None => Some(HomeView::read(&web, &status, &week, language).await?),
         Some(_) => None,
     };
     let undo = match query.undo.take() {
@@ -69,70 +62,20 @@ pub async fn page(
         }
         Some(_) | None => None,
     };
-    let feed = feed::read(&web, access, &status, query, language).await?;
-    let formatter = StatusFormatter { language, currency: &web.currency };
+    let feed = feed::read(&web, access, (&status, &week), query, language).await?;
+    let cost = |money: f64, unpriced: u64| told_cost(language, money, &web.currency, unpriced);
+    let workspaces = status.workspaces.iter().map(|status| WorkspaceView {
+        status,
+        label: workspaces::label(&web, &status.workspace, language),
+        today: cost(status.money_today, status.unpriced_tokens_today),
+        month: cost(status.money_this_month, status.unpriced_tokens_this_month),
+    });
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
         home,
         undo,
         feed,
         is_all: only.is_none(),
-        workspaces: status.workspaces.iter().map(|it| formatter.workspace(it)).collect(),
+        workspaces: workspaces.collect(),
     })
-}
-
-/// Formats a status as text.
-struct StatusFormatter<'a> {
-    language: Language,
-    currency: &'a str,
-}
-
-impl StatusFormatter<'_> {
-    fn workspace(&self, status: &WorkspaceStatus) -> WorkspaceView {
-        let language = self.language;
-        let connection = status.connection.as_ref();
-        let outage = connection.and_then(|connection| connection.outage.as_ref());
-        let mut facts = connection.map_or(Vec::new(), |connection| self.backfill(connection));
-        let today = self.cost(status.money_today, status.unpriced_tokens_today);
-        let month = self.cost(status.money_this_month, status.unpriced_tokens_this_month);
-        facts.push(texts::console::today_cost(language, status.tokens_today, &today));
-        facts.push(texts::console::month_cost(language, &month));
-        let platform = connection.and_then(|connection| connection.platform.as_deref());
-        let name = connection.and_then(|connection| connection.name.as_ref());
-        let local = texts::console::room(language);
-        let is_local = status.workspace == workspace_id();
-        let id = status.workspace.as_str();
-        let unnamed = platform.unwrap_or(if is_local { local } else { id });
-        WorkspaceView {
-            title: match name {
-                Some(name) => format!("{name} ({unnamed})"),
-                None => unnamed.to_owned(),
-            },
-            address: format!("/console?workspace={}", encode(id)),
-            is_connected: outage.is_none(),
-            connection: match outage {
-                None => texts::console::connected(language).to_owned(),
-                Some(_) if platform.is_none() => texts::console::no_platform(language).to_owned(),
-                Some(why) => texts::console::not_connected(language, why),
-            },
-            facts,
-            is_muted: status.muted_until.is_some(),
-            channels_address: format!("/console/channels?workspace={}", encode(id)),
-            channels: status.channels.len(),
-            id: id.to_owned(),
-        }
-    }
-
-    fn backfill(&self, connection: &ConnectionStatus) -> Vec<String> {
-        let ConnectionStatus { behind, channels, failing, .. } = *connection;
-        let read = channels.saturating_sub(behind);
-        let progress =
-            (behind > 0).then(|| texts::console::catching_up(self.language, read, channels));
-        let failing = (failing > 0).then(|| texts::console::failing(self.language, failing));
-        progress.into_iter().chain(failing).collect()
-    }
-
-    fn cost(&self, money: f64, unpriced_tokens: u64) -> String {
-        told_cost(self.language, money, self.currency, unpriced_tokens)
-    }
 }

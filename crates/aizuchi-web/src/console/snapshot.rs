@@ -2,6 +2,7 @@
 
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::WorkspaceId;
+use futures_util::future::try_join_all;
 
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::{ApiProblem, Web, workspaces};
@@ -15,20 +16,19 @@ pub async fn read(
     let rulebook = web.room.rulebook();
     let (zone, now) = (&web.zone, web.clock.now());
     let reader = StatusReader { archive: &*web.archive, rulebook: &rulebook, zone, now };
-    let mut read = Vec::new();
-    for workspace in workspaces::all(web).await? {
-        if only.is_some_and(|only| *only != workspace) {
-            continue;
-        }
-        let orders = web.store.orders(&workspace).await?;
-        let connection = Some(connection(web, &workspace).await?);
-        read.push(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? });
-    }
+    let shown = workspaces::all(web).await?.into_iter();
+    let read = shown.filter(|workspace| only.is_none_or(|only| only == workspace)).map(
+        async |workspace| -> Result<WorkspaceStatus, ApiProblem> {
+            let orders = web.store.orders(&workspace).await?;
+            let connection = Some(connection(web, &workspace).await?);
+            Ok(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? })
+        },
+    );
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
         installation: web.archive.installation(),
-        workspaces: read,
+        workspaces: try_join_all(read).await?,
         dead_letters: web.archive.backlog().await?.dead_letters,
     };
     Ok(if access.is_admin() { status } else { status.without_private_names() })

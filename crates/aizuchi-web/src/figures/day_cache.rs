@@ -3,9 +3,10 @@
 //! A cached day equals what the database has, as long as nothing changes that it counts. Each message, reaction and
 //! decision carries the revision of its last change, so days with anything newer are dropped before the cache is used.
 //! Everything else that is counted is final [`SETTLING`] after midnight. If a proposal is decided later than that, its
-//! welcome takes as long to be known as that of others; such a day is not cached before.
+//! welcome takes as long to be known as that of others; such a day is not cached before. A day that is not final is
+//! counted at each reading, but if much was said on it, only after [`RECOUNT`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::WorkspaceId;
@@ -23,12 +24,27 @@ use crate::figures::tally::Figures;
 /// After this time, the figures of a day are final. Whether a question was answered takes an hour to know; a model
 /// call belongs to the time at which it began, and is stored when it has ended, or once a stopped program runs again.
 const SETTLING: SignedDuration = SignedDuration::from_hours(24);
+/// From so many heard messages on, counting a day takes longer than a page should.
+const BUSY: u64 = 5_000;
+/// How old the figures of a busy day may be that is not final.
+const RECOUNT: SignedDuration = SignedDuration::from_secs(30);
 /// The maximum number of workspaces with cached days.
 const MOST_WORKSPACES: usize = 16;
 
 /// The cached days of the most recently read workspaces, the last one at the end.
-#[derive(Default)]
-pub struct DayCache(Mutex<Vec<(WorkspaceId, SharedDays)>>);
+pub struct DayCache {
+    workspaces: Mutex<Vec<(WorkspaceId, SharedDays)>>,
+    /// From so many heard messages on, a day is busy.
+    busy: u64,
+    /// The week of each workspace, and the day before which it was counted.
+    weeks: Mutex<HashMap<WorkspaceId, (Day, Vec<Figures>)>>,
+}
+
+impl Default for DayCache {
+    fn default() -> Self {
+        Self { workspaces: Mutex::default(), busy: BUSY, weeks: Mutex::default() }
+    }
+}
 
 /// A reader of a workspace's days holds this lock until they are counted, so that other readers do not count the same
 /// days.
@@ -41,6 +57,8 @@ struct WorkspaceDays {
     days: Days,
     /// Other days, for which only the choices are counted.
     choices: Days,
+    /// Busy days that are not final, and when they were counted.
+    busy: BTreeMap<Day, (Timestamp, Arc<Figures>)>,
 }
 
 type Days = BTreeMap<Day, Arc<Figures>>;
@@ -97,12 +115,16 @@ impl DayCache {
             kept.days.remove(&day);
             kept.choices.remove(&day);
         }
+        kept.busy.retain(|_, (counted, _)| reader.now.duration_since(*counted).abs() < RECOUNT);
         let missing = wanted.iter().copied().filter(|day| kept.find(*day, extent).is_none());
         let missing: BTreeSet<Day> = missing.collect();
         let (found, unsettled) = reader.count_days(workspace, &missing, extent).await?;
         let is_final = |day: &Day| reader.is_final(*day) && !unsettled.contains(day);
         let over = found.iter().filter(|(day, _)| is_final(day));
         kept.add(extent, over.map(|(day, figures)| (*day, figures.clone())));
+        let busy =
+            found.iter().filter(|(day, figures)| figures.all.heard >= self.busy && !is_final(day));
+        kept.busy.extend(busy.map(|(day, figures)| (*day, (reader.now, figures.clone()))));
         kept.drop_before(reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1]);
         // The revision from before the read: what has changed during it must be found the next time.
         kept.revision = reader.revision;
@@ -110,8 +132,37 @@ impl DayCache {
         Ok(wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect())
     }
 
+    /// Returns how the decisions of each of the seven days before today ended, and what their calls cost. They are
+    /// counted once a day, because the home page shows them.
+    pub async fn week(
+        &self,
+        reader: &DayReader<'_>,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<Figures>, StoreError> {
+        let today = reader.calendar.day_of(reader.now);
+        let known = self.weeks.lock().get(workspace).filter(|(day, _)| *day == today).cloned();
+        if let Some((_, week)) = known {
+            return Ok(week);
+        }
+        let (first, last) = (today.0 - 7, today.0 - 1);
+        let mut days: BTreeMap<Day, Figures> =
+            (first..=last).map(|day| (Day(day), Figures::default())).collect();
+        for period in reader.calendar.periods(workspace, (Day(first), Day(last))) {
+            for outcomes in reader.archive.outcomes_by_day(&period).await? {
+                days.entry(outcomes.day).or_default().add_outcomes(outcomes);
+            }
+            for calls in reader.archive.calls_by_day(&period).await? {
+                days.entry(calls.day).or_default().add_calls(&calls);
+            }
+        }
+        let sums = |Figures { all, outcomes, .. }| Figures { all, outcomes, ..Figures::default() };
+        let week: Vec<Figures> = days.into_values().map(sums).collect();
+        self.weeks.lock().insert(workspace.clone(), (today, week.clone()));
+        Ok(week)
+    }
+
     fn shared(&self, workspace: &WorkspaceId) -> SharedDays {
-        let mut all = self.0.lock();
+        let mut all = self.workspaces.lock();
         let shared = match all.iter().position(|(known, _)| known == workspace) {
             Some(index) => all.remove(index).1,
             None => SharedDays::default(),
@@ -126,7 +177,7 @@ impl DayCache {
 
 impl WorkspaceDays {
     fn find(&self, day: Day, extent: Extent) -> Option<&Arc<Figures>> {
-        let whole = self.days.get(&day);
+        let whole = self.days.get(&day).or_else(|| Some(&self.busy.get(&day)?.1));
         match extent {
             Extent::Everything => whole,
             Extent::Choices => whole.or_else(|| self.choices.get(&day)),
@@ -307,6 +358,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_busy_day_is_counted_again_after_a_while() {
+        on_every_database(async |store| {
+            let channel = Heard::Channel(new_channel("garden", Visibility::Public));
+            let entry = InboxEntry::new(channel, Disposition::NotAMessage, at(0));
+            store.store.hear(entry).await.unwrap();
+            let (kept, calendar) =
+                (DayCache { busy: 2, ..DayCache::default() }, Calendar { zone: &TimeZone::UTC });
+            let heard = async |now: i64| {
+                let reader = DayReader {
+                    archive: &*store.archive,
+                    calendar,
+                    now: at(now),
+                    revision: *store.store.revisions().borrow(),
+                };
+                let read = kept.read(&reader, &workspace(), &calendar.last_days(at(now), 1)).await;
+                read.unwrap()[0].1.all.heard
+            };
+            hear(&store, "1", 0).await;
+            assert_eq!(heard(10).await, 1);
+            hear(&store, "2", 10).await;
+            assert_eq!(heard(20).await, 2, "it was not busy before");
+            hear(&store, "3", 20).await;
+            assert_eq!([heard(49).await, heard(50).await], [2, 3]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
     async fn of_days_that_are_not_shown_only_the_choices_are_counted() {
         const DAY: i64 = 24 * 3600;
         on_every_database(async |store| {
@@ -419,7 +498,7 @@ mod tests {
             assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))), "{number}");
             kept.shared(&name(number));
         }
-        assert_eq!(kept.0.lock().len(), MOST_WORKSPACES);
+        assert_eq!(kept.workspaces.lock().len(), MOST_WORKSPACES);
         assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))));
         assert!(!Arc::ptr_eq(&second, &kept.shared(&name(1))));
     }

@@ -75,11 +75,14 @@ async function refresh() {
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("content");
+    const mutes = page.getElementById("mutes");
     const lists = [document, page].map((shown) => shown.querySelector(".timeline"));
     if (!lists.includes(null)) await renewOlderRows(...lists);
     const wasAtEnd = isAtEnd();
     if (fresh !== null) morph(document.getElementById("content"), fresh);
+    if (mutes !== null) morph(document.getElementById("mutes"), mutes);
     showTimes();
+    tellChosen();
     if (wasAtEnd) scrollToNewest();
   } catch {
     // The event stream reconnects when the server is back.
@@ -91,6 +94,15 @@ async function refresh() {
 
 function scheduleRefresh() {
   timer ??= setTimeout(refresh, THROTTLE_MS);
+}
+
+/** Says in the summary of each folded filter what is chosen in the form that follows it. */
+function tellChosen() {
+  for (const told of document.querySelectorAll("[data-chosen]")) {
+    const fields = [...told.closest(".fold").nextElementSibling.elements].filter(({ type, name }) => type !== "hidden" && name !== "");
+    const words = fields.map((field) => field.selectedIndex > 0 ? field.selectedOptions[0].text : field.matches("select") ? "" : field.value);
+    told.textContent = words.filter((word) => word !== "").join(" · ");
+  }
 }
 
 /** An event has the store's revision, and the page has the revision that it shows. A hidden page closes its connection,
@@ -205,6 +217,8 @@ window.addEventListener("pageshow", (event) => {
 });
 
 showTimes();
+tellChosen();
+document.addEventListener("change", tellChosen);
 scrollToNewest();
 setInterval(updateTimes, 1000);
 connect();

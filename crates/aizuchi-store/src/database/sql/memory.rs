@@ -344,9 +344,10 @@ statements! {
     /// The memories that were made from messages of the user ?2.
     MEMORIES_FROM = "
         SELECT DISTINCT s.workspace, s.scope, s.of_channel AS channel, s.of_thread AS thread, s.term
-        FROM messages AS m INDEXED BY messages_by_author
-        CROSS JOIN memory_sources AS s ON s.workspace = m.workspace AND s.channel = m.channel AND s.line = m.id
-        WHERE m.workspace = ?1 AND m.author = ?2
+        FROM (SELECT DISTINCT channel FROM memory_sources WHERE workspace = ?1) AS c
+        CROSS JOIN messages AS m INDEXED BY messages_of_author ON m.workspace = ?1 AND m.channel = c.channel
+        CROSS JOIN memory_sources AS s ON s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id
+        WHERE m.author = ?2
         ORDER BY s.scope, s.of_channel, s.of_thread, s.term";
 
     MAKE_STANDING_ORDERS_PRIVATE = "

@@ -2,6 +2,9 @@
 
 macro_rules! messages {
     ($which:expr) => {
+        messages!("messages AS m", $which)
+    };
+    ($from:expr, $which:expr) => {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
                 CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
@@ -15,8 +18,9 @@ macro_rules! messages {
                          WHERE r.workspace = m.workspace AND r.message = m.id AND r.channel = m.channel
                             AND r.removed_ms IS NULL
                          ORDER BY r.at_ms, r.emoji, r.user_id) AS part) END AS reactions
-            FROM messages AS m
-            LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author ",
+            FROM ",
+            $from,
+            " LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author ",
             $which
         )
     };
@@ -105,9 +109,10 @@ statements! {
         SET name = excluded.name, visibility = excluded.visibility, topic = coalesce(CAST(?5 AS TEXT), channels.topic)
         WHERE channels.name <> excluded.name OR channels.visibility <> excluded.visibility
             OR channels.topic <> coalesce(CAST(?5 AS TEXT), channels.topic)";
+    /// The index has all that is asked for, and begins with the messages outside threads, which are skipped.
     THREADS_SINCE = "
-        SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_channel
-        WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread <> ''
+        SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_order
+        WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread > ''
         GROUP BY thread ORDER BY 2, 1";
     PUT_USER = "
         INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -263,7 +268,12 @@ statements! {
     CARRIERS = messages!("
         WHERE m.rowid IN (SELECT rowid FROM messages INDEXED BY messages_quoting
             WHERE workspace = ?1 AND instr(mentions, '\"quote\"') > 0 AND instr(mentions, ?2) > 0)");
-    ONE_MESSAGE = messages!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
+    /// ?2 is a JSON list of lists with a channel and an id each.
+    MESSAGES_BY_ID = messages!(
+        "json_each(?2) AS j
+            CROSS JOIN messages AS m ON m.workspace = ?1 AND m.channel = j.value ->> 0 AND m.id = j.value ->> 1",
+        "ORDER BY j.key"
+    );
     /// ?3 is a JSON list of messages, and ?4 the version of the models whose links count.
     LINKS_OF_MESSAGES = "
         SELECT l.message, l.version, l.parent, l.probability FROM json_each(?3) AS j

@@ -156,6 +156,8 @@ statements! {
         UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
         UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL FROM forgettings WHERE workspace = ?1
         ORDER BY kind, whom, role";
+    /// The workspaces that are muted as a whole after ?1.
+    MUTED_WORKSPACES = "SELECT DISTINCT workspace FROM mutes WHERE channel = '' AND until_ms > ?1 ORDER BY workspace";
     /// The newest reads before ?1 of the workspace ?2; null means all workspaces.
     PRIVATE_READS = "
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads

@@ -21,9 +21,9 @@ use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 
 /// The number of messages on a page.
-const PAGE: usize = 100;
+const PAGE: usize = 60;
 /// The number of decisions on a page. With their messages, they take more space.
-const DECISIONS: usize = 40;
+const DECISIONS: usize = 20;
 /// The number of search matches that are checked against the rest of the filter.
 const CANDIDATES: usize = 1000;
 
@@ -151,12 +151,9 @@ async fn messages(
             let is_full = drop_oldest(&mut decisions, DECISIONS);
             let first = decisions.first().filter(|_| is_full);
             let older = first.map(|decision| OmittedRows::Older(decision.id.0.to_string()));
-            let mut found = Vec::new();
-            for decision in &decisions {
-                for id in decision.messages.iter().chain(&decision.posted_messages) {
-                    found.extend(web.archive.message(&channel.workspace, &channel.id, id).await?);
-                }
-            }
+            let ids = decisions.iter().flat_map(|it| it.messages.iter().chain(&it.posted_messages));
+            let ids: Vec<_> = ids.map(|id| (channel.id.clone(), id.clone())).collect();
+            let mut found = web.archive.messages_by_id(&channel.workspace, &ids).await?;
             found.retain(|stored| filter.messages.has(stored));
             in_order(&mut found);
             Ok((found, older.unwrap_or(OmittedRows::Nothing)))
@@ -211,14 +208,16 @@ async fn search(
         ids.retain(|id| wanted.contains(id));
     }
     let mut found = Vec::new();
-    for id in ids {
-        let stored = web.archive.message(&channel.workspace, &channel.id, &id).await?;
-        let Some(stored) = stored.filter(|stored| filter.messages.has(stored)) else { continue };
-        if found.len() == PAGE {
+    // Most matches pass the filter.
+    for ids in ids.chunks(2 * PAGE) {
+        let ids: Vec<_> = ids.iter().map(|id| (channel.id.clone(), id.clone())).collect();
+        let stored = web.archive.messages_by_id(&channel.workspace, &ids).await?.into_iter();
+        found.extend(stored.filter(|stored| filter.messages.has(stored)));
+        if found.len() > PAGE {
+            found.truncate(PAGE);
             rest = OmittedRows::WorseMatches;
             break;
         }
-        found.push(stored);
     }
     in_order(&mut found);
     Ok((found, rest))
