@@ -128,7 +128,7 @@ async fn a_budget_over_a_model_without_a_price_says_so() {
         assert_eq!(english.contains("The price of a model in use is not known"), is_short);
         let japanese = answer(&program, "general", "@Aizuchi 予算を0.4にして").await;
         assert_eq!(
-            japanese.contains("料金の分からないモデルが使われており"),
+            japanese.contains("料金のわからないモデルが使われており"),
             is_short,
             "{japanese}"
         );

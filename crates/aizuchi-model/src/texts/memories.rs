@@ -23,7 +23,7 @@ texts! {
     hidden(entries: usize):
         "{entries} entries come from private channels and are not shown."
         / "非公開チャンネルに由来する {entries} 項目は表示していません。";
-    known_to_all: "visible to everyone" / "全員が知ってよい";
+    known_to_all: "visible to everyone" / "全員に公開";
     known_here: "stays in its channel" / "このチャンネルだけ";
     pinned: "pinned" / "固定";
     sources(messages: usize): "from {messages} messages" / "もとの発言 {messages} 件";
@@ -86,7 +86,7 @@ pub fn journal_kind(language: Language, kind: JournalKind) -> &'static str {
     match kind {
         JournalKind::Created => pick(language, "written", "作成"),
         JournalKind::Folded => pick(language, "took in what was said", "発言を取り込み"),
-        JournalKind::Forgotten => pick(language, "forgot a message", "発言を忘却"),
+        JournalKind::Forgotten => pick(language, "forgot a message", "発言の内容を忘れた"),
         JournalKind::Edited => pick(language, "changed", "変更"),
         JournalKind::Pinned => pick(language, "pinned an entry", "項目を固定"),
         JournalKind::Unpinned => pick(language, "unpinned an entry", "項目の固定を解除"),

@@ -566,7 +566,7 @@ mod tests {
             (
                 "olga",
                 OrderRecord { decision: Some(DecisionId(7)), ..tea(OrderKind::DropDeadLetter) },
-                ("olga", "drop what could not be said", "#tea"),
+                ("olga", "drop what could not be posted", "#tea"),
             ),
         ] {
             let given =
