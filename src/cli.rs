@@ -252,7 +252,9 @@ fn run_app(
     run: &RunArgs,
 ) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let LoadedConfig { mut config, warnings, fingerprints, written } = source.load(selection)?;
+    let loaded = source.load(selection)?;
+    let settings = run.settings(&loaded);
+    let LoadedConfig { mut config, warnings, fingerprints, .. } = loaded;
     run.apply(&mut config)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let (traces, problem) = match Traces::from_environment(runtime.handle().clone()) {
@@ -277,10 +279,11 @@ fn run_app(
         // A process that has stood by runs with the config of this moment.
         let newest = Cell::new(None);
         let reread = || {
-            let LoadedConfig { config: mut newer, fingerprints, written, .. } =
-                source.load(selection)?;
+            let loaded = source.load(selection)?;
+            let settings = run.settings(&loaded);
+            let LoadedConfig { config: mut newer, fingerprints, .. } = loaded;
             run.apply(&mut newer)?;
-            newest.set(Some((fingerprints, written)));
+            newest.set(Some((fingerprints, settings)));
             Ok(newer)
         };
         let app = tokio::select! {
@@ -288,7 +291,7 @@ fn run_app(
             // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        let (fingerprints, written) = newest.take().unwrap_or((fingerprints, written));
+        let (fingerprints, settings) = newest.take().unwrap_or((fingerprints, settings));
         levels.replace(&app.live.config.read().logging)?;
         if let Some(traces) = &traces {
             traces.set_installation(&app.installation());
@@ -309,7 +312,7 @@ fn run_app(
         };
         *app.live.configuration.in_force.write() = ConfigInForce {
             file: reload::config_file(source),
-            written,
+            settings,
             need_restart: Vec::new(),
         };
         let configuration = app.live.configuration.clone();

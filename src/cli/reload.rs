@@ -44,8 +44,9 @@ impl Reload<'_> {
     }
 
     async fn try_reload(&mut self) -> anyhow::Result<ReloadAnswer> {
-        let LoadedConfig { config: mut newer, warnings, fingerprints, written } =
-            self.source.load(self.selection)?;
+        let loaded = self.source.load(self.selection)?;
+        let settings = self.run.settings(&loaded);
+        let LoadedConfig { config: mut newer, warnings, fingerprints, .. } = loaded;
         self.run.apply(&mut newer)?;
         let config = self.live.config.read().reloaded_from(&newer);
         // Read all files before making the first change.
@@ -91,7 +92,7 @@ impl Reload<'_> {
         self.newest = fingerprints.with_keys_of(&self.newest, &is_failed);
         *self.live.configuration.in_force.write() = ConfigInForce {
             file: config_file(self.source),
-            written,
+            settings,
             need_restart: need_restart.clone(),
         };
         let refused = failed_platforms.into_iter().map(str::to_owned).collect();

@@ -1,7 +1,10 @@
 //! The options of `aizuchi run`, which override the config.
 
-use aizuchi_config::Config;
+use std::net::SocketAddr;
+
 use aizuchi_config::language::LanguageSetting;
+use aizuchi_config::settings::{ConfigSetting, ValueSource};
+use aizuchi_config::{Config, LoadedConfig};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -49,6 +52,24 @@ impl RunArgs {
             config.language = language.setting();
         }
         Ok(())
+    }
+
+    /// All settings, with what these options and `RUST_LOG` put in their place.
+    pub fn settings(&self, loaded: &LoadedConfig) -> Vec<ConfigSetting> {
+        let mut settings = loaded.settings();
+        let mut put = |key: &str, value: Option<String>, by| {
+            let setting = settings.iter_mut().find(|setting| setting.key == key);
+            if let (Some(setting), Some(_)) = (setting, &value) {
+                (setting.value, setting.source) = (value, ValueSource::Override { by });
+            }
+        };
+        let ip = loaded.config.http.listen.0.ip();
+        put("http.listen", self.port.map(|port| SocketAddr::new(ip, port).to_string()), "--port");
+        let language = self.language.and_then(|language| language.to_possible_value());
+        put("language", language.map(|it| it.get_name().to_owned()), "--language");
+        let levels = std::env::var("RUST_LOG").ok().filter(|levels| !levels.is_empty());
+        put("logging.level", levels, "RUST_LOG");
+        settings
     }
 }
 

@@ -114,6 +114,11 @@ async fn each_kind_of_failure_stands_in_one_list() {
         assert!(shown.contains("restricted_action") && shown.contains(&harness.attic), "{shown}");
     }
 
+    // What waits for a person or is tried again stands before what is over.
+    let (now, lately) = shown.split_once("id=\"failures\"").unwrap();
+    assert!(now.contains(PRIVATE) && !now.contains("no answer in time"), "{now}");
+    assert!(lately.contains("no answer in time") && !lately.contains(PRIVATE), "{lately}");
+
     // Each filter selects some.
     for (filter, count) in [
         ("?kind=post", 2),
@@ -141,13 +146,39 @@ async fn each_kind_of_failure_stands_in_one_list() {
     // A channel cannot be read after a gap.
     harness.slack.break_history(&harness.tea, Fault::Status(500));
     let program = harness.home.start();
-    let told = described(&program).await;
-    assert_snapshot!(told, @"
+    let described_failures = described(&program).await;
+    assert_snapshot!(described_failures, @"
     backfill – in tea: Slack's answer is not known: it answers 500 Internal Server Error, is tried again
     look_up web_search in attic: no answer in time
     model openai/large-1 in tea: the model does not answer now: openai/large-1: it asks to be called less often (429)
     post – in attic: the platform refuses: Slack says restricted_action, a dead letter
     ");
+    // Every page and request tells the same numbers.
+    let told = json_of(get(&program, Some(ADMIN), "/api/status").await).await;
+    let sum = |name: &str| {
+        let workspaces = told["workspaces"].as_array().unwrap().iter();
+        workspaces.map(|it| it["connection"][name].as_u64().unwrap()).sum::<u64>()
+    };
+    let health = json_of(get(&program, Some(ADMIN), "/api/health").await).await;
+    let models = health["models"].as_array().unwrap().iter();
+    let failing = models.filter(|it| it["in_use"] == true && it["failing_since"].is_number());
+    let failing = failing.count();
+    let (page, home) =
+        (page(&program, ADMIN, "").await, get(&program, Some(ADMIN), "/console").await);
+    let home = home.text().await.unwrap();
+    for (words, count) in [
+        ("failing models", failing as u64),
+        ("not delivered", told["dead_letters"].as_u64().unwrap()),
+        ("channels not caught up on", sum("behind")),
+        ("channels that cannot be read", sum("failing")),
+    ] {
+        let counted = format!("{words}: {count}<");
+        assert!(page.contains(&counted), "{counted} {page}");
+        let is_trouble = words == "failing models" || count == 0;
+        assert!(is_trouble || home.contains(&counted), "{counted} {home}");
+    }
+    assert_eq!(home.contains("openai/large-1 fails"), failing == 1, "{home}");
+    assert_eq!(sum("failing"), 1);
     assert_eq!(program.stop(), Some(0));
 
     // A PostgreSQL server lists the same, and the other dead letter is tried again.
@@ -157,7 +188,7 @@ async fn each_kind_of_failure_stands_in_one_list() {
     migrate.assert().success();
     harness.replace(&format!("sqlite://{}", harness.database().display()), &url);
     let program = harness.home.start();
-    assert_eq!(described(&program).await, told);
+    assert_eq!(described(&program).await, described_failures);
     harness.will_say(&["under the mat"]);
     assert_eq!(settle(&program, OPERATOR, &format!("retry {oldest}")).await, StatusCode::SEE_OTHER);
     harness.wait_until(|slack| slack.posts().iter().any(|it| it.text == "under the mat")).await;

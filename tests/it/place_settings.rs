@@ -1,5 +1,6 @@
 //! Settings of a channel that are ordered in the chat, through the API and on the console.
 
+use aizuchi_harness::providers::{Server, ServerLimits};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -108,6 +109,41 @@ async fn the_api_tells_and_changes_settings_with_where_they_come_from() {
     let body = json!({ "channel": "nowhere", "setting": "memory", "value": "off" });
     assert_eq!(program.send("POST", "/api/settings", Some(&body)).await.0, 404);
     assert_eq!(program.stop(), Some(0));
+}
+
+/// Without a price, a budget in money would hold back nothing.
+#[tokio::test]
+async fn a_budget_over_a_model_without_a_price_says_so() {
+    let free = "models:\n  prices:\n    openai/large-1: {input: 0, output: 0}\n";
+    for (prices, is_short) in [("", true), (free, false)] {
+        let server = Server::start(ServerLimits::default()).await;
+        let home = Home::new(1000.0);
+        let client = format!("client_args: {{api_key: sk-test, api_base: '{}/v1'}}", server.base);
+        home.add(&format!(
+            "{prices}agents: {{response: {{model_id: openai/large-1, {client}}}}}\n"
+        ));
+        let program = home.start();
+        let english = answer(&program, "general", "@Aizuchi set budget 0.5 here").await;
+        assert!(english.contains("Done"), "{english}");
+        assert_eq!(english.contains("The price of a model in use is not known"), is_short);
+        let japanese = answer(&program, "general", "@Aizuchi 予算を0.4にして").await;
+        assert_eq!(
+            japanese.contains("料金のわからないモデルが使われており"),
+            is_short,
+            "{japanese}"
+        );
+        let settings = program.get("/api/settings?channel=general").await;
+        assert_eq!(settings["note"].is_string(), is_short, "{settings}");
+        let body = json!({ "channels": ["general"], "order": "set money_per_day", "value": "0.3" });
+        let (_, done) = program.send("POST", "/api/channels/order", Some(&body)).await;
+        assert_eq!(done["note"].is_string(), is_short, "{done}");
+        let numbers = format!("/console/channels?done={}", done["number"]);
+        for page in [&*numbers, "/console/channels/local/general"] {
+            let shown = get(&program, None, page).await.text().await.unwrap();
+            assert_eq!(shown.contains("data-testid=\"unpriced\""), is_short, "{page}: {shown}");
+        }
+        assert_eq!(program.stop(), Some(0));
+    }
 }
 
 /// Submits the console's form.

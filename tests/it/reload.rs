@@ -1,10 +1,10 @@
 //! The parts of a changed config that take effect without a restart: at SIGHUP, on the console, and when a command asks.
 
 use aizuchi_harness::providers::{Server, ServerLimits};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::aizuchi;
-use crate::console::harness::{ADMIN, OPERATOR, client, get, json_of, set_tokens};
+use crate::console::harness::{ADMIN, OPERATOR, client, get, get_in, json_of, post, set_tokens};
 use crate::program::{Home, Program};
 
 async fn mode(program: &Program) -> Value {
@@ -164,6 +164,97 @@ async fn a_command_and_the_console_reload_without_a_signal() {
         assert_eq!((kind, by), (&Value::from("reload"), who));
         assert_eq!(value.as_str().unwrap_or_default(), keys);
     }
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// The row of a setting on the page of the config.
+fn row<'a>(page: &'a str, key: &str) -> Option<&'a str> {
+    let (_, row) = page.split_once(&format!("<th scope=\"row\">{key}<br>"))?;
+    row.split("</tr>").next()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_the_config_says_where_each_value_comes_from() {
+    let home = Home::new(1000.0);
+    set_tokens(&home);
+    home.replace("  announce: false\n", "  announce: false\n  mode: \"${MODE}\"\n");
+    std::fs::write(home.config().with_file_name(".env"), "MODE=mention_only\n").unwrap();
+    let program = home.start_with(&["--language", "en"], &[]);
+    let says = json!({"channel": "general", "user": "mia", "text": "the plums are ripe"});
+    post(&program, Some(ADMIN), "/api/messages", says).await;
+    beside(&home, &["set", "min_confidence", "0.9", "--workspace", "local"]).unwrap();
+    beside(&home, &["set", "mode", "observe", "--channel", "general"]).unwrap();
+    let show = async |path: &str, language: &str| {
+        let page = get_in(&program, Some(ADMIN), path, language).await.text().await.unwrap();
+        assert!(page.len() < 100_000, "{path}: {} bytes", page.len());
+        page
+    };
+    let page = show("/console/configuration", "en").await;
+    let differs = "Channels that differ (1): <a href=\"/console/channels/local/general\" dir=\"auto\">general</a>";
+    for (key, expected) in [
+        (
+            "response.announce",
+            &["<td data-label=\"Value\">false <small>(true | false)</small></td>", ">file, line "]
+                [..],
+        ),
+        ("response.mode", &[">mention_only <", "environment variable, named in line", differs]),
+        ("language", &[">en <", ">--language <"]),
+        (
+            "workspaces.local.min_confidence",
+            &[
+                ">0.9 <",
+                "/console/orders?workspace=local&#38;kind=change_setting",
+                "order for all channels of Local room</a>",
+            ],
+        ),
+        (
+            "response.max_share",
+            &[">0.5 <small>(0–1)</small>", ">default</td>", "Aizuchi posts nothing unasked while"],
+        ),
+        ("response.quiet_hours", &[">–</td>", ">default</td>"]),
+        ("http.mcp", &[">true <", "needs a restart"]),
+        ("http.token", &["set, not shown here"]),
+    ] {
+        let row = row(&page, key).unwrap_or_else(|| panic!("no {key} in {page}"));
+        for part in expected {
+            assert!(row.contains(part), "no {part} in {key}: {row}");
+        }
+    }
+    // What is at its default is folded, below the rest.
+    let (above, below) = page.split_once("data-testid=\"section\"").unwrap();
+    for key in ["response.announce", "response.mode", "workspaces.local.min_confidence"] {
+        assert!(row(above, key).is_some() && row(below, key).is_none(), "{key}");
+    }
+    assert!(row(above, "response.max_share").is_none());
+    assert!(page.contains("<summary>response ("), "{page}");
+
+    let found = show("/console/configuration?q=Quiet_H", "en").await;
+    assert!(found.contains("Settings found: 1"), "{found}");
+    assert!(row(&found, "response.quiet_hours").is_some() && row(&found, "language").is_none());
+    let japanese = show("/console/configuration", "ja").await;
+    assert!(row(&japanese, "response.min_confidence").unwrap().contains("判断役の確信度"));
+
+    let api = json_of(get(&program, Some(ADMIN), "/api/configuration").await).await;
+    let settings = api["settings"].as_array().unwrap();
+    let setting = |key: &str| settings.iter().find(|it| it["key"] == key).unwrap();
+    let order = &setting("workspaces.local.min_confidence")["source"];
+    assert_eq!(*order, json!({"from": "order", "workspace": "local"}));
+    assert_eq!(setting("http.token")["value"], Value::Null);
+    assert_eq!(setting("http.mcp")["source"], json!({"from": "default"}));
+
+    // An order is taken back on the page.
+    let form = [
+        ("order", "clear min_confidence"),
+        ("workspace", "local"),
+        ("channel", ""),
+        ("back", "/console/configuration"),
+    ];
+    let sent = client().post(format!("{}/console/orders", program.address)).bearer_auth(ADMIN);
+    let answer = sent.form(&form).send().await.unwrap();
+    assert_eq!(answer.headers()["location"], "/console/configuration");
+    let page = show("/console/configuration", "en").await;
+    assert_eq!(row(&page, "workspaces.local.min_confidence"), None);
+    assert_eq!(get(&program, Some(OPERATOR), "/console/configuration").await.status(), 403);
     assert_eq!(program.stop(), Some(0));
 }
 

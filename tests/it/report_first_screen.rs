@@ -184,7 +184,7 @@ fn each_number_of_the_first_screen_follows_from_the_events() {
     let checks = events.iter().filter(|event| event["kind"] == "judge_called").count() as f64;
     let tokens = (amount("checks") - checks * 90.0 * 5e-6) / 1e-6;
     assert!((2.0..6.0).contains(&(bytes / tokens)), "{bytes} bytes, {tokens} tokens");
-    for way in ["Only when asked", "Proposes first"] {
+    for way in ["Only when asked", "Asks first"] {
         let row = between(&page, way, "</tr>");
         let is_asked = way == "Only when asked";
         assert_eq!(row.contains(">0 of "), is_asked, "{row}");

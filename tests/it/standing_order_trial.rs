@@ -94,7 +94,7 @@ async fn the_console_tells_what_an_order_would_have_changed() {
     let operators =
         try_order(&program, (OPERATOR, "ja"), place, &price).await.text().await.unwrap();
     assert!(
-        operators.contains("自発的に発言した 1 回のうち、1 回は黙っていたはずです"),
+        operators.contains("自分から話した 1 回のうち、1 回は黙っていたはずです"),
         "{operators}"
     );
     assert!(!operators.contains(FORBIDDEN), "{operators}");

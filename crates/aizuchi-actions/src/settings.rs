@@ -176,12 +176,13 @@ impl CommandReplies {
             SettingChange::Set(setting) => {
                 let undo = undo_text(language, kind, &written);
                 let ordered = texts::settings::shown_value(language, setting);
-                let changed =
+                let mut changed =
                     texts::settings::changed(language, &place, word, &ordered, name, &undo);
-                match holds == ordered || *scope == SettingScope::Workspace {
-                    true => changed,
-                    false => changed + &texts::settings::holds(language, &holds),
+                if holds != ordered && *scope != SettingScope::Workspace {
+                    changed += &texts::settings::holds(language, &holds);
                 }
+                changed += unpriced_note(language, kind, &rulebook).unwrap_or_default();
+                changed
             }
             SettingChange::Clear(_) | SettingChange::ClearAll => {
                 let cleared = texts::settings::cleared(language, &place, word, &holds);
@@ -252,6 +253,16 @@ pub fn value_text(language: Language, kind: SettingKind, value: Option<PlaceSett
         None if kind == SettingKind::MoneyPerDay => texts::settings::unlimited(language).to_owned(),
         None => texts::settings::as_everywhere(language).to_owned(),
     }
+}
+
+/// What a budget in money does not count, if there is anything.
+pub fn unpriced_note(
+    language: Language,
+    kind: SettingKind,
+    rulebook: &Rulebook,
+) -> Option<&'static str> {
+    let is_short = kind == SettingKind::MoneyPerDay && rulebook.has_unpriced_models;
+    is_short.then(|| texts::settings::unpriced(language))
 }
 
 /// Describes the source of a value.

@@ -8,7 +8,7 @@ pub mod choice;
 pub mod budgeted;
 pub mod trial;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
@@ -33,7 +33,7 @@ use aizuchi_model::rules::{ModelRules, Rulebook};
 use aizuchi_model::texts;
 use aizuchi_store::Store;
 use anyhow::Context as _;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, watch};
 use tracing::{error, info, warn};
@@ -65,6 +65,8 @@ pub struct ModelsInUse {
     changes: watch::Sender<u64>,
     /// The number of calls made at an operator's request.
     budgeted_calls: Arc<AtomicI64>,
+    /// When a model that had failed last answered a check, by its name.
+    answered: RwLock<HashMap<String, Timestamp>>,
     /// Serializes choices.
     turn: Mutex<()>,
 }
@@ -89,6 +91,7 @@ impl ModelsInUse {
             found: RwLock::default(),
             changes: watch::Sender::new(0),
             budgeted_calls: Arc::default(),
+            answered: RwLock::default(),
             turn: Mutex::default(),
         }
     }
@@ -187,6 +190,11 @@ impl ModelsInUse {
         problems
     }
 
+    /// When this model, which had failed, last answered a check.
+    pub fn answered_at(&self, model: &str) -> Option<Timestamp> {
+        self.answered.read().get(model).copied()
+    }
+
     /// Notifies when a model was chosen, found or probed. Calls change [`Self::problems`] as well.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
@@ -232,6 +240,7 @@ impl ModelsInUse {
         for model in failing.into_iter().filter(|it| it.failed_at().is_none_or(|at| at <= latest)) {
             if self.within_budget(model.clone(), &room).check().await.is_ok() {
                 info!(model = model.model(), "a model answers again");
+                self.answered.write().insert(model.model().to_owned(), self.clock.now());
                 self.notify();
             }
         }
@@ -301,6 +310,8 @@ impl ModelsInUse {
     /// Uses the models of this config from now on.
     fn adopt(&self, config: Config) -> anyhow::Result<()> {
         self.replace_models(&config.minds)?;
+        let has_unpriced_models = !config.unpriced_models().is_empty();
+        self.rulebook.update(|book| Rulebook { has_unpriced_models, ..book.clone() });
         self.config.replace(config);
         info!(model = self.response(), "a model is chosen");
         self.notify();

@@ -3,6 +3,7 @@
 
 pub mod secret;
 pub mod schema;
+pub mod known_keys;
 mod suggestions;
 pub mod problem;
 pub mod environment;
@@ -54,7 +55,7 @@ mod channel_keys;
 pub mod exposure;
 pub mod source;
 pub mod reload;
-pub mod written;
+pub mod settings;
 pub mod configured_models;
 
 use std::collections::BTreeMap;
@@ -91,13 +92,13 @@ use crate::platforms::{DiscordConfig, SlackConfig};
 use crate::problem::ConfigProblem;
 use crate::reload::Fingerprints;
 use crate::response::{DecisionConfig, ResponseConfig};
+use crate::settings::{ConfigSetting, all_settings};
 use crate::storage::{MemoryConfig, RetentionConfig, StorageConfig};
 use crate::tools::ToolsConfig;
 use crate::transcription::TranscriptionConfig;
 use crate::tree::ConfigNode;
 use crate::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::vision::VisionConfig;
-use crate::written::{FileSetting, written_settings};
 use crate::zone::ZoneName;
 
 /// An example of every setting. It is a valid config itself.
@@ -199,8 +200,15 @@ pub struct LoadedConfig {
     pub warnings: Vec<String>,
     /// Fingerprints of the values, to compare a later version of the file with this one.
     pub fingerprints: Fingerprints,
-    /// What the file sets, in its order.
-    pub written: Vec<FileSetting>,
+    /// What the file sets.
+    tree: ConfigNode,
+}
+
+impl LoadedConfig {
+    /// All settings with their values, those of the file or the defaults.
+    pub fn settings(&self) -> Vec<ConfigSetting> {
+        all_settings(&self.tree)
+    }
 }
 
 /// A config with its notices and the syntax tree that it was read from.
@@ -221,13 +229,13 @@ impl Config {
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
             let mut config = Self { folder: current_folder, ..Self::default() };
-            let resolved = config.resolve_minds(selection, &ConfigNode::parse("")?, &environment);
+            let tree = ConfigNode::parse("")?;
+            let resolved = config.resolve_minds(selection, &tree, &environment);
             environment.check_files()?;
             resolved.map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
             config.model_sources.env_file = config.folder.join(".env");
-            let (warnings, written) = (Vec::new(), Vec::new());
             let fingerprints = Fingerprints::default();
-            return Ok(LoadedConfig { config, warnings, fingerprints, written });
+            return Ok(LoadedConfig { config, warnings: Vec::new(), fingerprints, tree });
         };
         let file_name = file.display().to_string();
         let text = input_file::read(file, MAX_WRITTEN_BYTES)
@@ -277,8 +285,8 @@ impl Config {
         let parsed = parsed.map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
         let fingerprints = Fingerprints::new(&parsed.tree);
-        let written = written_settings(&parsed.tree);
-        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints, written })
+        let ParsedConfig { config, tree, .. } = parsed;
+        Ok(LoadedConfig { config, warnings, fingerprints, tree })
     }
 
     fn parse_with_notices(

@@ -1,11 +1,8 @@
 //! Warnings about keys that are accepted without effect: keys of myao2 that are obsolete, and keys that other settings make
 //! ineffective.
 
-use std::collections::BTreeSet;
-
 use aizuchi_agent::agent::StateCall;
 use aizuchi_llm::model::ModelId;
-use aizuchi_llm::price::Prices;
 
 use crate::Config;
 use crate::agents::{AGENTS, CLIENT_ARGS, PARAMS};
@@ -188,16 +185,7 @@ fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigP
 /// The warning that a limit on money cannot work, because a model has no price.
 fn missing_prices_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let (limit, location) = first_money_limit(tree)?;
-    let Prices(prices) = config.prices();
-    let models: Vec<String> = config
-        .minds
-        .models_in_use(config.decision.state)
-        .filter(|id| **id != ModelId::Builtin)
-        .map(ToString::to_string)
-        .filter(|id| !prices.contains_key(id))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let models = config.unpriced_models();
     if models.is_empty() {
         return None;
     }

@@ -136,11 +136,12 @@ fn hash_value(node: &ConfigNode, hasher: &mut DefaultHasher) {
     }
 }
 
-fn is_at_or_below(key: &str, prefix: &str) -> bool {
+pub fn is_at_or_below(key: &str, prefix: &str) -> bool {
     key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn is_reloadable(key: &str) -> bool {
+/// Whether a new value of the key takes effect without a restart.
+pub fn is_reloadable(key: &str) -> bool {
     let mut parts = key.rsplit('.');
     let (last, section) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let is_of_own_model = section == "model" && parts.count() > 1;

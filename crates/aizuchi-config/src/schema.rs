@@ -1,4 +1,4 @@
-//! The JSON Schema of the config and the list of its keys.
+//! The JSON Schema of the config.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -85,40 +85,6 @@ fn allow_variables(schema_part: &mut Value) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// The paths of all keys. `*` stands for a name that the operator chooses.
-pub fn keys() -> Vec<Vec<String>> {
-    let schema = schema();
-    let mut keys = Vec::new();
-    collect(&schema, &schema, &mut Vec::new(), &mut keys);
-    keys
-}
-
-fn collect(
-    schema_part: &Value,
-    schema: &Value,
-    path: &mut Vec<String>,
-    keys: &mut Vec<Vec<String>>,
-) {
-    if let Some(reference) = schema_part["$ref"].as_str() {
-        let target = schema.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null);
-        collect(target, schema, path, keys);
-    }
-    for choice in schema_part["anyOf"].as_array().into_iter().flatten() {
-        collect(choice, schema, path, keys);
-    }
-    let named = schema_part["properties"].as_object().into_iter().flatten();
-    let named = named.map(|(key, schema_part)| (key.clone(), schema_part));
-    let chosen =
-        Some(&schema_part["additionalProperties"]).filter(|schema_part| schema_part.is_object());
-    let chosen = chosen.map(|schema_part| ("*".to_owned(), schema_part));
-    for (key, schema_part) in named.chain(chosen) {
-        path.push(key);
-        keys.push(path.clone());
-        collect(schema_part, schema, path, keys);
-        path.pop();
     }
 }
 

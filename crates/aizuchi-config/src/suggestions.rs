@@ -1,6 +1,6 @@
 //! Suggestions for misspelled and misplaced keys and values.
 
-use crate::schema::keys;
+use crate::known_keys::keys;
 use crate::secret::displayable;
 
 /// The message about an unknown key in the section at `path`.

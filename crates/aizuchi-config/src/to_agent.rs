@@ -1,6 +1,8 @@
 //! Converts the config to the settings of the agent and its runner: how long they wait, what a prompt holds and how
 //! long a step may take.
 
+use std::collections::BTreeSet;
+
 use aizuchi_agent::agent::{self, remember};
 use aizuchi_agent::inbox::WaitSettings;
 use aizuchi_agent::runner;
@@ -119,6 +121,14 @@ impl Config {
     /// The prices of models: as configured, or else as their providers list them.
     pub fn prices(&self) -> Prices {
         self.models.prices(&self.minds.models_elsewhere(self.decision.state))
+    }
+
+    /// The models in use without a known price.
+    pub fn unpriced_models(&self) -> BTreeSet<String> {
+        let Prices(prices) = self.prices();
+        let models = self.minds.models_in_use(self.decision.state);
+        let models = models.filter(|id| **id != ModelId::Builtin).map(ToString::to_string);
+        models.filter(|id| !prices.contains_key(id)).collect()
     }
 
     /// Whether every model that may judge is known to be free, including those that channels may have of their own.

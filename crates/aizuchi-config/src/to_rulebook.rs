@@ -78,6 +78,7 @@ impl Config {
                 let models = named.filter(|(_, mind)| mind.model.id != ModelId::Builtin);
                 models.map(|(name, _)| name.as_str().into()).collect()
             },
+            has_unpriced_models: !self.unpriced_models().is_empty(),
             unset: vec![
                 (Some(local::workspace_id()), PlaceSetting::Timing(self.response.room_timing())),
                 (None, PlaceSetting::Timing(self.response.timing())),

@@ -309,7 +309,7 @@ mod tests {
         let drawn =
             json!({"poll_question_text": "Tea?", "victor_answer_votes": "2", "total_votes": "4"});
         assert_eq!(result(drawn.clone()), "[the poll has ended: Tea?: no winner, 4 votes]");
-        assert_eq!(result_in(Language::Ja, drawn), "[投票終了: Tea?: 勝者なし、4 票]");
+        assert_eq!(result_in(Language::Ja, drawn), "[投票終了: Tea?: 最多票なし、4 票]");
         assert_eq!(result(json!({})), "[the poll has ended]");
         let odd = json!({"type": 46, "embeds": [5, {"type": "poll_result", "fields": {}}]});
         assert_eq!(read_text(odd, Language::Ja).text, "[投票終了]");

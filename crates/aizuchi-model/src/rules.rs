@@ -365,6 +365,8 @@ pub struct Rulebook {
     pub workspaces: BTreeMap<String, WorkspaceRules>,
     /// The models that users may choose for a channel at runtime.
     pub model_choices: Vec<Arc<str>>,
+    /// Whether a model in use has no known price, so that no budget in money counts its calls.
+    pub has_unpriced_models: bool,
     /// The values in force where the rules name none: in one workspace, or else everywhere. The first one applies.
     pub unset: Vec<(Option<WorkspaceId>, PlaceSetting)>,
     /// The users' orders, and the rules of each scope with these orders. See [`Rulebook::with_orders`].
@@ -390,6 +392,7 @@ impl Default for Rulebook {
             threads: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             model_choices: Vec::new(),
+            has_unpriced_models: false,
             unset: Vec::new(),
             ordered: BTreeMap::new(),
             ordered_rules: BTreeMap::new(),

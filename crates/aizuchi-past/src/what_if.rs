@@ -45,18 +45,11 @@ const SEED: u64 = 1;
 const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(12);
 
 impl WhatIf {
-    /// Runs until it is done or stopped. It blocks, so it must not run on a thread of async tasks. `calls` receives the
-    /// counts of the calls that were or would be made, even if the replay fails or is stopped.
-    pub fn run(
-        &self,
-        stop: &CancellationToken,
-        calls: impl FnOnce(&CallCounts),
-    ) -> anyhow::Result<WhatIfResult> {
+    /// Runs until it is done or stopped. It blocks, so it must not run on a thread of async tasks.
+    pub fn run(&self, stop: &CancellationToken) -> anyhow::Result<WhatIfResult> {
         let model = Arc::new(self.model.judge().until(stop.clone(), LONGEST_ASKING));
-        let comparison = self.compare(&model, stop);
-        let counts = model.counts();
-        calls(&counts);
-        Ok(WhatIfResult { comparison: comparison?, calls: counts })
+        let comparison = self.compare(&model, stop)?;
+        Ok(WhatIfResult { comparison, calls: model.counts() })
     }
 
     fn compare(
@@ -203,7 +196,7 @@ mod tests {
             runtime: None,
         };
         let what_if = WhatIf { material: Arc::new(material(0.75)), tried, model, labels };
-        let found = what_if.run(&CancellationToken::new(), |_| {}).unwrap();
+        let found = what_if.run(&CancellationToken::new()).unwrap();
         let Tally { spoken_to, kept_silent, .. } = found.comparison.before;
         assert_eq!(spoken_to + kept_silent, 1);
         spoken_to

@@ -49,7 +49,11 @@ impl ChannelsRecord {
             };
             let changed =
                 ChangedChannel { channel, before: changed(&before), after: changed(&after) };
-            self.changed.extend(Some(changed).filter(|it| it.kinds().next().is_some()));
+            let differs = changed.kinds().next().is_some();
+            match differs {
+                true => self.changed.push(changed),
+                false => self.already += 1,
+            }
         }
         (orders, self)
     }

@@ -130,6 +130,9 @@ pub struct ChannelsRecord {
     /// The number of the order that this one undoes.
     pub undoes: Option<i64>,
     pub changed: Vec<ChangedChannel>,
+    /// The number of channels that had the value already.
+    #[serde(default)]
+    pub already: usize,
     /// The channels that could not be changed or, if an order is undone, that were changed since.
     pub unchanged: Vec<ChannelId>,
 }

@@ -18,7 +18,7 @@ use crate::api::messages::{
 use crate::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, RoomAnswer, UsersAnswer,
 };
-use crate::configuration::{ConfigurationAnswer, ReloadAnswer};
+use crate::configuration::{ConfigInForce, ReloadAnswer};
 use crate::consents::{CallBody, CallsAnswer};
 use crate::console::api::{HealthAnswer, StatusAnswer};
 use crate::console::orders::{ChangedAnswer, ChannelsBody};
@@ -291,7 +291,7 @@ endpoints! {
             body<ChoiceBody>, answers<ModelsAnswer>, within(MAX_FORM_BYTES);
         POST "/api/models/look" "lookForModels" look_for_models => models::look, answers<ModelsAnswer>;
         GET "/api/configuration" "getConfiguration" get_configuration => configuration::show,
-            answers<ConfigurationAnswer>;
+            answers<ConfigInForce>;
         POST "/api/reload" "reload" reload => configuration::reload, answers<ReloadAnswer>;
         POST "/api/demo" "startDemo" start_demo => demo::start,
             query<WorkspaceQuery>, answers<demo::DemoView>;

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_config::written::FileSetting;
+use aizuchi_config::chosen::MODEL_VARIABLE;
+use aizuchi_config::minds::{ResolvedMind, ResolvedMinds};
+use aizuchi_config::model_sources::ModelOrigin;
+use aizuchi_config::settings::{ConfigSetting, ValueSource};
 use aizuchi_model::chat::local::workspace_id;
+use aizuchi_model::rules::setting_override::{SettingKind, SettingScope};
 use aizuchi_store::order_journal::{OrderKind, OrderRecord};
 use axum::Json;
 use axum::extract::{Extension, State};
@@ -26,12 +30,13 @@ pub struct Configuration {
 }
 
 /// What the program runs with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ConfigurationAnswer")]
 pub struct ConfigInForce {
-    /// The path of the config file, if there is one.
+    /// The path of the config file; null if there is none.
     pub file: Option<String>,
-    /// What the file sets.
-    pub written: Vec<FileSetting>,
+    /// Every setting, first the orders for a whole workspace and what the file sets.
+    pub settings: Vec<ConfigSetting>,
     /// The keys that have changed since the start, and take effect at the next one.
     pub need_restart: Vec<String>,
 }
@@ -48,24 +53,6 @@ pub struct ReloadAnswer {
     /// The platforms that refused their new secrets, and keep the old ones.
     pub refused: Vec<String>,
     pub warnings: Vec<String>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct ConfigurationAnswer {
-    /// The path of the config file; null if there is none.
-    file: Option<String>,
-    /// What the file sets. Everything else has its default.
-    settings: Vec<FileSettingView>,
-    /// The keys that have changed since the start, and take effect at the next one.
-    need_restart: Vec<String>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct FileSettingView {
-    key: String,
-    /// Null for a secret, what could be one, and a long text.
-    value: Option<String>,
-    line: u64,
 }
 
 impl Default for Configuration {
@@ -87,15 +74,8 @@ impl Configuration {
 pub(crate) async fn show(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
-) -> JsonResult<ConfigurationAnswer> {
-    let ConfigInForce { file, written, need_restart } = read(&web, &visitor.access)?;
-    let view = |FileSetting { key, value, line, is_expanded: _ }: FileSetting| FileSettingView {
-        key,
-        value,
-        line,
-    };
-    let settings = written.into_iter().map(view).collect();
-    Ok(Json(ConfigurationAnswer { file, settings, need_restart }))
+) -> JsonResult<ConfigInForce> {
+    read(&web, &visitor.access).map(Json)
 }
 
 /// `POST /api/reload`.
@@ -111,7 +91,60 @@ pub(crate) fn read(web: &Web, access: &Access) -> Result<ConfigInForce, ApiProbl
     if !access.may_administer() {
         return Err(Refusal::OnlyAdminConfigures.into());
     }
-    Ok(web.configuration.in_force.read().clone())
+    let mut in_force = web.configuration.in_force.read().clone();
+    for setting in &mut in_force.settings {
+        complete(web, setting);
+    }
+    let rulebook = web.room.rulebook();
+    let orders = rulebook.ordered.iter().flat_map(|(workspace, orders)| {
+        let for_all = orders.iter().filter(|order| order.scope == SettingScope::Workspace);
+        for_all.map(|order| ConfigSetting {
+            value: Some(order.setting.to_string()),
+            source: ValueSource::Order { workspace: workspace.clone() },
+            needs_restart: false,
+            ..ConfigSetting::new(&["workspaces", workspace.as_str(), order.setting.kind().name()])
+        })
+    });
+    let settings = orders.chain(in_force.settings).collect();
+    Ok(ConfigInForce { settings, ..in_force })
+}
+
+/// Adds the model in use, and what applies where no value is set.
+fn complete(web: &Web, setting: &mut ConfigSetting) {
+    let rulebook = web.room.rulebook();
+    let timing = || {
+        let unset = rulebook.unset.iter().filter(|(workspace, _)| workspace.is_none());
+        let mut timing = unset.filter(|(_, it)| it.kind() == SettingKind::Timing);
+        timing.next().map(|(_, timing)| timing.to_string())
+    };
+    let mind = |of: fn(&ResolvedMinds) -> &ResolvedMind| {
+        of(&web.models.config().minds).model.id.to_string()
+    };
+    let (is_model, applied) = match &*setting.key {
+        "agents.response" | "agents.response.model_id" => (true, Some(web.models.response())),
+        "agents.judgment" | "agents.judgment.model_id" => (true, Some(web.models.judgment())),
+        "agents.memory" | "agents.memory.model_id" => (true, Some(mind(|minds| &minds.memory))),
+        "agents.state" | "agents.state.model_id" => (true, Some(mind(|minds| &minds.state))),
+        "response.mode" => (false, Some(rulebook.default_rules.mode.name().to_owned())),
+        "response.timing" => (false, timing()),
+        "budget.tokens_per_day" => {
+            let most = rulebook.workspace_limits.tokens_per_day;
+            (false, Some(most.map_or("off".to_owned(), |most| most.to_string())))
+        }
+        "timezone" => (false, web.zone.iana_name().map(str::to_owned)),
+        _ => return,
+    };
+    if is_model || setting.source == ValueSource::Default {
+        setting.value = applied;
+    }
+    let by = match web.models.origin() {
+        ModelOrigin::Default | ModelOrigin::Config => None,
+        ModelOrigin::Flag => Some("--model"),
+        ModelOrigin::Variable | ModelOrigin::Saved => Some(MODEL_VARIABLE),
+    };
+    if let Some(by) = by.filter(|_| is_model) {
+        setting.source = ValueSource::Override { by };
+    }
 }
 
 /// Has the config read again, and records who asked for it.

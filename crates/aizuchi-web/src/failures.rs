@@ -2,17 +2,17 @@
 //! with the channels in which it happened.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::{Channel, ChannelId, WorkspaceId};
+use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::{DecisionId, LOOK_UP, POST};
 use aizuchi_model::flow::step::Step;
 use aizuchi_model::flow::{DeadLetter, Work};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
-use aizuchi_model::platform::backfill_progress::FailedReads;
+use aizuchi_model::platform::backfill_progress::{BackfillProgress, FailedReads};
 use aizuchi_model::texts::failures as texts;
 use aizuchi_store::FailedCalls;
 use aizuchi_store::pending_memories::PendingMemory;
@@ -92,6 +92,9 @@ pub struct Failure {
     pub dead_letter: Option<i64>,
     #[serde(skip)]
     pub letter: Option<DeadLetter>,
+    /// Several if the same failure of them is joined.
+    #[serde(skip)]
+    pub workspaces: BTreeSet<WorkspaceId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -99,6 +102,8 @@ pub struct FailureChannel {
     pub id: ChannelId,
     /// Null if the visitor may not know it.
     pub name: Option<Arc<str>>,
+    #[serde(skip)]
+    pub workspace: WorkspaceId,
 }
 
 /// The number of failures on one page.
@@ -160,10 +165,44 @@ impl FailuresQuery {
     }
 }
 
+/// Joins the same failures of several workspaces. Newest first, as they are.
+pub fn joined(all: Vec<Failure>) -> Vec<Failure> {
+    let mut joined: Vec<Failure> = Vec::new();
+    for failure in all {
+        match joined.iter_mut().find(|known| known.key() == failure.key()) {
+            Some(known) => known.repeat(failure),
+            None => joined.push(failure),
+        }
+    }
+    joined
+}
+
 impl Failure {
+    pub fn key(&self) -> Key {
+        (self.kind, self.model.clone(), self.dead_letter, self.reason.clone())
+    }
+
+    /// Whether this goes on: it waits for a person or is tried again, or it is why one of the failing models fails now.
+    pub fn is_now(&self, all: &[Self], failing: &[Arc<str>]) -> bool {
+        let newest = || all.iter().find(|it| (it.kind, &it.model) == (self.kind, &self.model));
+        let fails = || self.model.as_ref().is_some_and(|model| failing.contains(model));
+        match self.kind {
+            FailureKind::Backfill => true,
+            FailureKind::Model if self.next.is_none() => {
+                fails() && newest().is_some_and(|newest| newest.reason == self.reason)
+            }
+            FailureKind::Model | FailureKind::Post | FailureKind::LookUp => {
+                self.letter.is_some() || self.next.is_some()
+            }
+        }
+    }
+
     /// Adds a repetition.
     fn repeat(&mut self, other: Self) {
-        self.decision = if other.last > self.last { other.decision } else { self.decision };
+        if other.last > self.last {
+            (self.workspace, self.decision) = (other.workspace, other.decision);
+        }
+        self.workspaces.extend(other.workspaces);
         for channel in other.channels {
             if !self.channels.contains(&channel) {
                 self.channels.push(channel);
@@ -228,29 +267,26 @@ impl WorkspaceFailures {
     /// Adds what could not be read, and what has not been read yet.
     async fn read_backfill(&mut self, web: &Web, now: Timestamp) -> Result<(), ApiProblem> {
         let kind = FailureKind::Backfill;
-        let Ok(platform) = web.platforms.for_workspace(&self.workspace) else { return Ok(()) };
-        let Some(progress) = platform.backfill_progress() else { return Ok(()) };
-        for Channel { id, .. } in web.archive.channels(&self.workspace).await? {
-            let failing = progress.failing.get(&id);
-            if let Some(FailedReads { count, since, last, retry_at, error }) = failing {
-                self.add(Failure {
-                    count: (*count).into(),
-                    first: views::seconds(*since),
-                    next: Some(views::seconds(*retry_at)),
-                    ..self.failure(kind, Some(&id), error.to_string(), *last)
-                });
-            } else if progress.behind.contains(&id) {
-                let reason = texts::behind(self.language).to_owned();
-                let failure = self.failure(kind, Some(&id), reason, now);
-                self.add(Failure { count: 0, next: Some(failure.last), ..failure });
-            }
+        let progress = workspaces::backfill_progress(web, &self.workspace).await?;
+        let Some(BackfillProgress { behind, failing, .. }) = progress else { return Ok(()) };
+        for id in behind.iter().filter(|id| !failing.contains_key(id)) {
+            let reason = texts::behind(self.language).to_owned();
+            let failure = self.failure(kind, Some(id), reason, now);
+            self.add(Failure { count: 0, next: Some(failure.last), ..failure });
+        }
+        for (id, FailedReads { count, since, last, retry_at, error }) in &failing {
+            self.add(Failure {
+                count: (*count).into(),
+                first: views::seconds(*since),
+                next: Some(views::seconds(*retry_at)),
+                ..self.failure(kind, Some(id), error.to_string(), *last)
+            });
         }
         Ok(())
     }
 
     fn add(&mut self, failure: Failure) {
-        let Failure { kind, model, dead_letter, reason, .. } = &failure;
-        match self.rows.entry((*kind, model.clone(), *dead_letter, reason.clone())) {
+        match self.rows.entry(failure.key()) {
             Entry::Occupied(mut known) => known.get_mut().repeat(failure),
             Entry::Vacant(row) => {
                 row.insert(failure);
@@ -265,8 +301,11 @@ impl WorkspaceFailures {
         reason: String,
         at: Timestamp,
     ) -> Failure {
-        let named =
-            |id: &ChannelId| FailureChannel { id: id.clone(), name: self.names.get(id).cloned() };
+        let named = |id: &ChannelId| FailureChannel {
+            id: id.clone(),
+            name: self.names.get(id).cloned(),
+            workspace: self.workspace.clone(),
+        };
         Failure {
             kind,
             workspace: self.workspace.clone(),
@@ -280,6 +319,7 @@ impl WorkspaceFailures {
             decision: None,
             dead_letter: None,
             letter: None,
+            workspaces: [self.workspace.clone()].into(),
         }
     }
 }

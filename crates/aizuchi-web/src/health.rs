@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::access::Visitor;
 use crate::auth::is_from_here;
+use crate::console::health::failing_models;
 use crate::language::language_of;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, models};
@@ -298,11 +299,13 @@ async fn readiness(web: &Web) -> Readiness {
     let backfills = web.platforms.backfill_progress().into_iter();
     let backfills = backfills
         .map(|progress| (progress.platform, progress.behind.len(), progress.failing.len()));
+    // What cannot be read now is told by `is_ready`.
+    let failing = failing_models(web).await.unwrap_or_default();
     Readiness {
         is_ready: outage(web).await.is_none(),
         connected: connected.collect(),
         backfills: backfills.collect(),
-        failing_models: web.models.problems().into_iter().map(|(model, _)| model).collect(),
+        failing_models: failing.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_actions::refusal::ActionRefusal;
+use aizuchi_actions::settings::unpriced_note;
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::{MessageId, WorkspaceId};
 use aizuchi_model::rules::Rulebook;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::actions::requests;
+use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, JsonResult, Web, orders, views, workspaces};
 
@@ -41,6 +43,9 @@ pub struct SettingsAnswer {
     settings: Vec<SettingView>,
     /// The models that can be chosen.
     models: Vec<Arc<str>>,
+    /// What a budget in money does not count; absent if it counts everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -66,6 +71,7 @@ pub struct SettingView {
 pub async fn list(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
     query: Result<Query<SettingsQuery>, QueryRejection>,
 ) -> JsonResult<SettingsAnswer> {
     let Query(query) = query.map_err(workspaces::unclear)?;
@@ -78,7 +84,8 @@ pub async fn list(
     let place = Place { thread: thread.as_ref(), ..Place::of_channel(&channel) };
     let rulebook = web.room.rulebook();
     let settings = SettingKind::all().map(|kind| view(&rulebook, &place, kind)).collect();
-    Ok(Json(SettingsAnswer { settings, models: rulebook.model_choices.clone() }))
+    let note = unpriced_note(language, SettingKind::MoneyPerDay, &rulebook);
+    Ok(Json(SettingsAnswer { settings, models: rulebook.model_choices.clone(), note }))
 }
 
 fn view(rulebook: &Rulebook, place: &Place<'_>, kind: SettingKind) -> SettingView {

@@ -67,7 +67,7 @@ pub(super) fn require_orders(access: &Access) -> Result<(), ApiProblem> {
 
 /// Returns a model with the parameters of its requests, to be asked up to a cap. Without a cap, it is not asked. Call
 /// this before the chat is read that the model is asked about, so that no answer about erased chat is kept.
-pub(super) fn model(
+fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
     cap: Option<Cap>,

@@ -15,6 +15,7 @@ use aizuchi_model::flow::DeadLetter;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
 use aizuchi_model::persona::Language;
+use aizuchi_model::platform::backfill_progress::BackfillProgress;
 use aizuchi_model::texts;
 use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
@@ -387,6 +388,23 @@ pub fn outage(web: &Web, workspace: &WorkspaceId) -> Option<String> {
         Ok(platform) => platform.outage(),
         Err(_) => Some("it is not connected".to_owned()),
     }
+}
+
+/// Returns how far the reading of a workspace's channels has come. Its platform counts the channels of all workspaces.
+pub async fn backfill_progress(
+    web: &Web,
+    workspace: &WorkspaceId,
+) -> Result<Option<BackfillProgress>, ApiProblem> {
+    let platform = web.platforms.for_workspace(workspace).ok();
+    let Some(mut progress) = platform.and_then(|platform| platform.backfill_progress()) else {
+        return Ok(None);
+    };
+    let own = web.archive.channels(workspace).await?.into_iter();
+    let own: BTreeSet<ChannelId> = own.map(|channel| channel.id).collect();
+    progress.behind.retain(|id| own.contains(id));
+    progress.failing.retain(|id, _| own.contains(id));
+    progress.channels = own.len();
+    Ok(Some(progress))
 }
 
 /// Returns the name by which its users know a workspace, as long as it is connected.

@@ -64,7 +64,7 @@ fn other_pages(workspace: &str, harness: &SlackHarness) -> [String; 3] {
     let memory = format!("/console/memory/versions?workspace={workspace}&scope=channel");
     [
         format!("{memory}&channel={}&term=short_term", harness.tea),
-        format!("/console/memory?workspace={workspace}&person={}", harness.mio),
+        format!("/console/people/{workspace}/{}", harness.mio),
         format!("/console/channels/{workspace}/{}", harness.attic),
     ]
 }

@@ -61,13 +61,12 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
         tab.type_text(" ").await;
     }
     tab.press(Key::Enter).await;
-    tab.expect_result(DONE, json!(["mode: only listens · Channels: 10", "companion"])).await;
+    tab.expect_result(DONE, json!(["mode: only listens · Set for 10 channels", "companion"])).await;
     home.until_kept(OBSERVED, observed as i64 + 10).await;
     expect_accessible(&tab).await;
     tab_to(&tab, "[data-testid=undo]").await;
     tab.press(Key::Enter).await;
-    tab.expect_result(DONE, json!(["undone: mode: only listens · Channels: 10", "companion"]))
-        .await;
+    tab.expect_result(DONE, json!(["undid: mode only listens · 10 channels", "companion"])).await;
     let after = home.rows("SELECT workspace, channel, mode FROM modes ORDER BY 1, 2").await;
     assert_eq!(after, before);
 

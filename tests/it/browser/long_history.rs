@@ -155,7 +155,7 @@ async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
     tab.click("next-memos").await;
     let shown = "return [new URLSearchParams(location.search).get('memos_after'),
         document.querySelectorAll('[data-testid=memo]').length]";
-    tab.expect_result(shown, json!(["50", 50])).await;
+    tab.expect_result(shown, json!(["20", 20])).await;
     tab.open_page(&format!("{}/console/orders", program.address)).await;
     let people =
         "return [location.pathname, document.querySelectorAll('[data-testid=opted-out]').length]";

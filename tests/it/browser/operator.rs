@@ -125,6 +125,16 @@ const SEARCHED: &str = "return new URLSearchParams(location.search).get('q')";
 
 const WHY: &str = "return document.querySelector('[data-testid=why]')?.textContent ?? null";
 
+/// Returns how many sentences on her page mention her birthday, and how many her cello.
+const REMEMBERED_OF_MIA: &str = "
+    const texts = [...document.querySelectorAll('[data-testid=remembered]')].map((it) => it.textContent);
+    return ['birthday', 'cello'].map((word) => texts.filter((text) => text.includes(word)).length)";
+
+/// Follows the sentence to the memory that has it.
+const OPEN_BIRTHDAY: &str = "
+    [...document.querySelectorAll('[data-testid=remembered]')].find((it) => it.textContent.includes('birthday'))
+        .querySelector('a').click()";
+
 /// Returns how many visible entries mention her birthday, and how many her cello.
 const KNOWN_OF_MIA: &str = "
     const texts = [...document.querySelectorAll('[data-testid=entry] [data-testid=text]')].map((it) => it.textContent);
@@ -214,10 +224,11 @@ async fn six_tasks_are_done_from_the_console_alone() {
     // What does it remember about Mia? Her birthday should be forgotten.
     tab.click("to-memory").await;
     tab.find("person").await;
-    let choose = format!("document.querySelector('[name=workspace]').value = {}", json!(workspace));
-    tab.evaluate(&choose).await;
     tab.type_in("person", "Mia").await;
-    tab.click("show").await;
+    tab.click("find-person").await;
+    click_first(&tab, "[data-testid=person] a", "Mia").await;
+    tab.expect_result(REMEMBERED_OF_MIA, json!([1, 1])).await;
+    tab.evaluate(OPEN_BIRTHDAY).await;
     tab.expect_result(KNOWN_OF_MIA, json!([2, 2])).await;
     tab.evaluate(FORGET_BIRTHDAY).await;
     tab.expect_result(KNOWN_OF_MIA, json!([0, 2])).await;
@@ -303,7 +314,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab.press(Key::Enter).await;
     tab.expect_result(SEARCHED, json!("ladder")).await;
     tab_to(&tab, "[data-testid=row] [data-testid=decision] a.outcome").await;
-    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("沈黙"));
+    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("見送り"));
     tab.press(Key::Enter).await;
     tab.expect_result(WHY, json!(REASON)).await;
     assert_eq!(tab.evaluate("return window.pwned ?? null").await, Value::Null);

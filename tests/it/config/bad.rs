@@ -1,7 +1,7 @@
 //! Errors about invalid configs: one sentence with the location, and never a secret.
 
 use aizuchi_config::Config;
-use aizuchi_config::schema::keys;
+use aizuchi_config::known_keys::keys;
 use aizuchi_config::secret::is_secret_key;
 use proptest::collection::vec;
 use proptest::prelude::*;

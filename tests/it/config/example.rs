@@ -1,7 +1,8 @@
 //! The example config and the schema are correct and complete.
 
 use aizuchi_config::environment::Environment;
-use aizuchi_config::schema::{keys, schema};
+use aizuchi_config::known_keys::keys;
+use aizuchi_config::schema::schema;
 use aizuchi_config::{Config, EXAMPLE};
 use serde_json::Value;
 

@@ -160,6 +160,14 @@ async fn three_hundred_channels_are_searched_sorted_and_filtered() {
         let has_failed = |row: &&str| row.contains("class=\"outcome failed\"");
         assert!(rows(&page).iter().all(has_failed), "{page}");
 
+        // The channels of workspaces that cannot be heard say so.
+        let page = shown(&program, ADMIN, "?only=disconnected").await;
+        assert!(!rows(&page).is_empty());
+        let is_told = |row: &&str| row.contains("data-testid=\"disconnected\"");
+        assert!(rows(&page).iter().all(is_told), "{page}");
+        let page = shown(&program, ADMIN, "?only=disconnected&workspace=local").await;
+        assert!(rows(&page).is_empty(), "{page}");
+
         // A private channel is neither named nor found by name by those who may not know it.
         let page = shown(&program, ADMIN, "?only=private").await;
         let private: Vec<(&str, &str)> =
@@ -225,14 +233,14 @@ async fn several_channels_are_changed_at_once_and_restored() {
         // The same part of the list says what was done, and undoes it there.
         let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
         let done = between(&shown_after, "data-testid=\"done\"", "</form>");
-        assert!(done.contains("mode: off · Channels: 3"), "{done}");
-        assert!(done.contains("not changed: C0GONE (not there any more)"), "{done}");
+        assert!(done.contains("mode: off · Set for 3 channels"), "{done}");
+        assert!(done.contains("1 not changed: C0GONE (not there any more)"), "{done}");
         let back = between(done, "name=\"back\" value=\"", "\"").replace("&#38;", "&");
         assert_eq!(back, filter);
         let viewed = get(&program, Some(VIEWER), &page).await.text().await.unwrap();
         assert!(!viewed.contains("data-testid=\"done\""), "{viewed}");
-        assert!(row.contains("mode: off") && row.contains("Channels: 3"), "{row}");
-        assert!(row.contains("not changed: C0GONE"), "{row}");
+        assert!(row.contains("mode: off") && row.contains("Set for 3 channels"), "{row}");
+        assert!(row.contains("1 not changed: C0GONE"), "{row}");
         let undo = between(&row, "value=\"undo ", "\"").to_owned();
 
         // What was changed since stays.
@@ -247,9 +255,9 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let row = newest(&program, answer, &format!("{filter}&done=")).await;
         let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
         let done = between(&shown_after, "data-testid=\"done\"", "</form>");
-        assert!(done.contains("undone: mode: off · Channels: 2"), "{done}");
+        assert!(done.contains("undid: mode off · 2 channels"), "{done}");
         assert!(done.contains("(changed since)") && !done.contains("<button"), "{done}");
-        assert!(row.contains("undone: mode: off") && row.contains("Channels: 2"), "{row}");
+        assert!(row.contains("undid: mode off") && row.contains("2 channels"), "{row}");
         assert!(row.contains("not changed: ") && !row.contains("value=\"undo"), "{row}");
         let after = modes(&program, &chosen).await;
         assert_eq!((&*after[0], &after[1..]), ("mention_only", &before[1..]));
@@ -265,8 +273,18 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let shown_after = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
         let done = between(&shown_after, "data-testid=\"done\"", "</form>");
         let undo = between(done, "value=\"undo ", "\"");
-        assert!(done.contains("slack:T0SEEDED") && undo.contains(','), "{done}");
-        assert!(row.contains("mute") && row.contains("value=\"undo "), "{row}");
+        // Several workspaces are one row, which says how many, and one order undoes it.
+        assert!(done.contains(" workspaces") && undo.contains(','), "{done}");
+        assert!(row.contains("mute") && row.matches("value=\"undo ").count() == 1, "{row}");
+        assert!(undo.split(',').all(|number| row.contains(number)), "{row}");
+        assert!(row.contains("slack:T0SEEDED") && row.contains("<details"), "{row}");
+        // What had the value already is told, too.
+        let again = send(&program, OPERATOR, "/console/channels?mode=mention_only", &fields).await;
+        let page = again.headers()[LOCATION].to_str().unwrap().to_owned();
+        let again = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+        let done = between(&again, "data-testid=\"done\"", "</form>");
+        let told = format!("{} had it already", matching.len());
+        assert!(done.contains("Set for 0 channels") && done.contains(&told), "{done}");
         let page = shown(&program, OPERATOR, "?mode=mention_only&only=muted").await;
         let muted: Vec<&str> = rows(&page).into_iter().map(key).collect();
         assert_eq!(muted, matching);

@@ -25,7 +25,7 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     for token in [ADMIN, VIEWER] {
         let overview = get(&program, Some(token), "/console").await.text().await.unwrap();
         assert!(
-            overview.contains("data-testid=\"waiting-letters\">not delivered: 1</a>"),
+            overview.contains("data-testid=\"waiting-letters\">could not be posted: 1</a>"),
             "{overview}"
         );
     }

@@ -54,20 +54,21 @@ async fn every_row_of_a_list_is_reached_from_the_newest() {
     let reads = reads.text().await.unwrap();
     assert!(reads.contains("The newest 200 are shown here; there are older ones."), "{reads}");
     assert!(reads.contains(&format!("before={}#journal", 3_600_000 * 51)), "{reads}");
-    // The list of failures is in pages of 50, the newest first.
+    // The list of failures is in pages of 25, the newest first.
     let page = async |query: &str| {
         let page = format!("/console/failures{query}");
         get(&program, Some(OPERATOR), &page).await.text().await.unwrap()
     };
     let newest = page("").await;
-    assert!(newest.contains("error 250.") && !newest.contains("error 200."), "{newest}");
-    assert!(newest.contains("href=\"/console/failures?failures_after=50#failures\""), "{newest}");
-    let oldest = page("?failures_after=200").await;
+    assert!(newest.contains("error 250.") && !newest.contains("error 225."), "{newest}");
+    assert!(newest.contains("href=\"/console/failures?failures_after=25#failures\""), "{newest}");
+    let oldest = page("?failures_after=225").await;
     assert!(oldest.contains("error 1.") && !oldest.contains("data-testid=\"next-failures\""));
     assert!(oldest.contains("data-testid=\"first-failures\""), "{oldest}");
     let here = page(&format!("?workspace={workspace}&kind=post")).await;
     assert!(here.contains("error 250."), "{here}");
-    for told in ["failing models: 0<", "not delivered: 250<", "channels not caught up on: 0<"] {
+    for told in ["failing models: 0<", "could not be posted: 250<", "channels not caught up on: 0<"]
+    {
         assert!(newest.contains(told), "{told}: {newest}");
     }
     for elsewhere in ["?workspace=local", "?kind=model", "?channel=attic", "?days=7"] {

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::console::harness::{
-    ADMIN, OPERATOR, VIEWER, client, get, json_of, post, set_tokens, slack_workspace,
+    ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, post, set_tokens, slack_workspace,
 };
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -192,18 +192,29 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     sqlx::query("COMMIT").execute(&mut database).await.unwrap();
     drop(database);
 
-    let page = async |token: &str, person: &str| {
-        let page = format!("/console/memory?workspace={workspace}&person={person}");
-        get(&program, Some(token), &page).await.text().await.unwrap()
+    // The search on the page of memory leads to the people, and so to what is remembered of one.
+    let memory = format!("/console/memory?workspace={workspace}");
+    let found = get(&program, Some(OPERATOR), &format!("{memory}&person=Ren")).await;
+    let people = found.headers()["location"].to_str().unwrap().to_owned();
+    let people = get(&program, Some(OPERATOR), &people).await.text().await.unwrap();
+    let person = |id: &str| format!("/console/people/{}/{id}", encode(&workspace));
+    assert!(people.contains(&format!("href=\"{}\"", person(&harness.ren))), "{people}");
+    let page = async |token: &str, id: &str| {
+        get(&program, Some(token), &person(id)).await.text().await.unwrap()
     };
-    let shown = page(OPERATOR, "Ren").await;
+    let (ren, mio) = (&*harness.ren, &*harness.mio);
+    let shown = page(OPERATOR, ren).await;
     assert!(shown.contains(KETTLE) && shown.contains("Ren: May 3rd"), "{shown}");
-    let shown = page(OPERATOR, "Mio").await;
+    let shown = page(OPERATOR, mio).await;
     assert!(!shown.contains(KETTLE) && !shown.contains("May 3rd") && !shown.contains(CANARY));
-    assert!(shown.contains("data-testid=\"nobody\""), "{shown}");
-    assert!(page(ADMIN, "Mio").await.contains(CANARY));
-    let shown = page(VIEWER, "Ren").await;
-    assert!(!shown.contains("May 3rd") && !shown.contains("data-testid=\"nobody\""), "{shown}");
+    assert!(shown.contains("data-testid=\"nothing-remembered\""), "{shown}");
+    assert!(page(ADMIN, mio).await.contains(CANARY));
+    let shown = page(VIEWER, ren).await;
+    assert!(!shown.contains("May 3rd") && !shown.contains("nothing-remembered"), "{shown}");
+    // A memo says where it comes from, and is changed after its form is opened.
+    let shown = get(&program, Some(OPERATOR), &memory).await.text().await.unwrap();
+    let memo = shown.split_once("data-testid=\"memo\"").unwrap().1;
+    assert!(memo.split("<form").next().unwrap().contains(">#tea</a>"), "{memo}");
 
     let address = format!("{}/api/memos/900000", program.address);
     let body =
@@ -216,15 +227,15 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     odd["priority"] = json!(9);
     assert_eq!(put(OPERATOR, &odd).await, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(put(OPERATOR, &body).await, StatusCode::NO_CONTENT);
-    assert!(page(OPERATOR, "Ren").await.contains("Ren: May 5th"));
+    assert!(page(OPERATOR, ren).await.contains("Ren: May 5th"));
     let form = client().post(format!("{}/console/memory", program.address)).bearer_auth(OPERATOR);
     let form = form.header("content-type", "application/x-www-form-urlencoded");
     let body =
         format!("workspace={workspace}&order=remove+memo&memo=900000&back=https://evil.example");
     let answer = form.body(body).send().await.unwrap();
     assert_eq!(answer.headers()["location"], "/console/memory");
-    let memo = "data-testid=\"memo-text\"";
-    assert!(!page(OPERATOR, "Ren").await.contains(memo));
+    let memo = "data-testid=\"remembered-memo\"";
+    assert!(!page(OPERATOR, ren).await.contains(memo));
     // The journal contains the old text, which can be restored from there.
     let changes = format!("/api/memory-changes?workspace={workspace}");
     let changes = json_of(get(&program, Some(OPERATOR), &changes).await).await["changes"].clone();
@@ -234,7 +245,7 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     let olga = json!("olga");
     assert_eq!(told, [(&json!("removed"), &olga), (&json!("edited"), &olga)], "{changes}");
     let journal = async |token: &str| {
-        let shown = page(token, "").await;
+        let shown = get(&program, Some(token), &memory).await.text().await.unwrap();
         shown.split_once("id=\"journal\"").unwrap().1.to_owned()
     };
     let shown = journal(OPERATOR).await;
@@ -250,7 +261,7 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     assert_eq!(revert(VIEWER, first).await, StatusCode::FORBIDDEN);
     assert_eq!(revert(OPERATOR, &json!(1)).await, StatusCode::CONFLICT);
     assert_eq!(revert(OPERATOR, first).await, StatusCode::NO_CONTENT);
-    assert!(page(OPERATOR, "Ren").await.contains(memo));
+    assert!(page(OPERATOR, ren).await.contains(memo));
     let form = client().post(format!("{}/console/memory", program.address)).bearer_auth(OPERATOR);
     let form = form.header("content-type", "application/x-www-form-urlencoded");
     let to = &of_memo[0]["before"];
@@ -272,7 +283,7 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     harness.post_in_thread(&harness.tea, begin, &harness.mio, "mine is on July 9th");
     let in_thread = "SELECT count(*) FROM memories WHERE is_current = 1 AND scope = 'thread' AND entries LIKE '%July%'";
     harness.until_kept(in_thread, 1).await;
-    let shown = page(OPERATOR, "Mio").await;
-    assert!(shown.contains("July 9th") && shown.contains("value=\"thread\""), "{shown}");
+    let shown = page(OPERATOR, mio).await;
+    assert!(shown.contains("July 9th") && shown.contains(">#tea"), "{shown}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -58,8 +58,8 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
     assert_eq!(one["workspaces"][0]["name"], "Dev Team");
     let label = format!("Dev Team · {workspace}<");
     for (page, told) in [
-        ("/console".to_owned(), "Dev Team (Slack)"),
-        (format!("/console?workspace={workspace}"), "Dev Team (Slack)"),
+        ("/console".to_owned(), &*label),
+        (format!("/console?workspace={workspace}"), &*label),
         ("/console/queue".to_owned(), &*label),
         ("/console/channels".to_owned(), &*label),
         ("/console/report".to_owned(), &*label),

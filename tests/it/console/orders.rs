@@ -158,7 +158,7 @@ async fn an_admin_reads_and_exports_one_journal_of_everything() {
         let path = format!("/console/orders{query}");
         get(&program, Some(token), &path).await.text().await.unwrap()
     };
-    const READ: &str = "read what is private: messages ×";
+    const READ: &str = "read what is private";
     let words =
         ["reload the config", "export what is known of a person", READ, "sign in: operator"];
     let rows = |shown: &str| {

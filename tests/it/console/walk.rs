@@ -112,7 +112,6 @@ impl<'a> Walk<'a> {
             format!("/console/report?workspace={workspace}&days=1&private=true"),
             format!("/console/people?workspace={workspace}&person={person}"),
             format!("/console/people/{workspace}/U1"),
-            format!("{memory}&person={person}"),
             format!("{memory}&channel={channel}"),
             format!("{timeline}?q={search}"),
             format!("{timeline}?person={person}"),

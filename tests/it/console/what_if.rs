@@ -2,9 +2,10 @@
 //! cost.
 
 use reqwest::StatusCode;
+use serde_json::json;
 
 use crate::console::harness::{
-    ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace,
+    ADMIN, OPERATOR, VIEWER, client, get, json_of, post, set_tokens, slack_workspace,
 };
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -115,6 +116,18 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
         let spending = get(&program, Some(ADMIN), &address).await;
         json_of(spending).await["workspace"]["tokens_in_day"].as_u64().unwrap()
     };
+    // The channel's own budget, ordered there, holds for what is asked about it.
+    let budget = async |value: Option<&str>| {
+        let (channel, setting) = (&harness.tea, "money_per_day");
+        let body = json!({ "workspace": workspace, "channel": channel, "setting": setting, "value": value });
+        let done = post(&program, Some(ADMIN), "/api/settings", body).await;
+        assert_eq!(done, StatusCode::NO_CONTENT);
+    };
+    budget(Some("0")).await;
+    let refused = ask(OPERATOR, "1").await.text().await.unwrap();
+    assert!(refused.contains("The model was not asked: "), "{refused}");
+    assert_eq!(harness.model.requests().len(), asked_before);
+    budget(None).await;
     let spent_before = spent().await;
     let verdict = r#"{"should_respond": true, "reason": "a farewell", "confidence": 0.95, "delay_seconds": 0}"#;
     harness.will_say(&[verdict, verdict, verdict]);

@@ -28,7 +28,7 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
     assert_eq!(program.stop(), Some(0));
     let settled = |discord: &aizuchi_fakes::discord::FakeDiscord| {
-        discord.texts(direct).unwrap() == ["#tea の件は「今回は見送り」となりました。"]
+        discord.texts(direct).unwrap() == ["#tea の件は「今は話さない」となりました。"]
     };
     assert!(!settled(&harness.discord));
     harness.age_question().await;

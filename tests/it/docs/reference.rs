@@ -1,5 +1,5 @@
-//! Generates `docs/reference/cli.md` and `docs/reference/config-keys.md` from the command line and from the schema of
-//! the config. With `AIZUCHI_WRITE_DOCS=1` the tests rewrite them.
+//! Generates `docs/reference/cli.md` from the command line, and `docs/reference/config-keys.md` and the table of known
+//! keys from the schema of the config. With `AIZUCHI_WRITE_DOCS=1` the tests rewrite them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -35,6 +35,11 @@ fn the_command_line_reference_is_current() {
 #[test]
 fn the_config_reference_is_current() {
     assert_current("docs/reference/config-keys.md", &config_reference());
+}
+
+#[test]
+fn the_known_keys_are_current() {
+    assert_current("crates/aizuchi-config/src/known_keys.tsv", &known_keys());
 }
 
 fn assert_current(path: &str, text: &str) {
@@ -165,6 +170,139 @@ impl<'a> KeyTable<'a> {
     /// Returns the definition that a part of the schema refers to, or the part itself.
     fn resolve(&self, part: &'a Value) -> &'a Value {
         reference(part).map_or(part, |name| &self.schema["$defs"][name])
+    }
+}
+
+/// Returns a line for each key: its path, its range, its default, and its meaning in English and Japanese.
+fn known_keys() -> String {
+    let mut schema = schema();
+    let meanings = root().join("crates/aizuchi-config/src/meanings.ja.yaml");
+    let meanings: BTreeMap<String, BTreeMap<String, String>> =
+        serde_saphyr::from_str(&fs::read_to_string(meanings).unwrap()).unwrap();
+    for (section, meanings) in meanings {
+        let keys = match &*section {
+            "Config" => &mut schema["properties"],
+            section => &mut schema["$defs"][section]["properties"],
+        };
+        for (key, meaning) in meanings {
+            assert!(keys[&key].is_object(), "there is no {section}.{key}");
+            keys[key]["meaning_ja"] = meaning.into();
+        }
+    }
+    let examples = [EXAMPLE, &uncommented()].map(|text| serde_saphyr::from_str(text).unwrap());
+    let mut lines = String::new();
+    add_known_keys(&schema, &schema, &examples, &mut Vec::new(), &mut lines);
+    lines
+}
+
+fn add_known_keys(
+    part: &Value,
+    schema: &Value,
+    examples: &[Value; 2],
+    path: &mut Vec<String>,
+    lines: &mut String,
+) {
+    for kind in alternatives(part, schema) {
+        let named = kind["properties"].as_object().into_iter().flatten();
+        let named = named.map(|(key, part)| (key.clone(), part));
+        let chosen = Some(&kind["additionalProperties"]).filter(|part| part.is_object());
+        for (key, part) in named.chain(chosen.map(|part| ("*".to_owned(), part))) {
+            path.push(key);
+            writeln!(lines, "{}", known_key(part, schema, examples, path)).unwrap();
+            add_known_keys(part, schema, examples, path, lines);
+            path.pop();
+        }
+    }
+}
+
+fn known_key(
+    part: &Value,
+    schema: &Value,
+    [example, whole]: &[Value; 2],
+    path: &[String],
+) -> String {
+    let kinds = alternatives(part, schema);
+    let is_optional = kinds.iter().any(|kind| is_of_type(kind, "null"));
+    // The example shows the defaults of numbers and choices in sections that are commented out.
+    let is_choice = kinds.iter().all(|kind| {
+        let is_word = kind["enum"].is_array() || kind["const"].is_string();
+        let is_number = ["integer", "number", "boolean", "null"];
+        let is_number = is_number.iter().any(|name| is_of_type(kind, name));
+        is_word || is_number && !is_of_type(kind, "string")
+    });
+    let pointer = format!("/{}", path.join("/"));
+    let default = example.pointer(&pointer);
+    let default = default.or_else(|| whole.pointer(&pointer).filter(|_| is_choice && !is_optional));
+    let is_section = kinds.iter().any(|kind| kind["properties"].is_object()) && !is_optional;
+    let (range, default) = match is_section {
+        true => ("section".to_owned(), String::new()),
+        false => (range(&kinds), default.map(on_one_line).unwrap_or_default()),
+    };
+    let meaning = |name: &str| {
+        let mut parts = [part].into_iter().chain(kinds.iter().copied());
+        in_short(parts.find_map(|part| part[name].as_str()).unwrap_or_default())
+    };
+    let [english, japanese] = ["description", "meaning_ja"].map(meaning);
+    // Where the meaning names the value that applies, that is the default.
+    let applied =
+        english.split_once("If omitted: ").and_then(|(_, applied)| applied.strip_suffix('.'));
+    let is_value =
+        |it: &&str| it.parse::<f64>().is_ok() || range.split(" | ").any(|word| word == *it);
+    let default = match applied.filter(is_value) {
+        Some(applied) if default.is_empty() => applied.to_owned(),
+        _ => default,
+    };
+    let path = path.join(".");
+    assert!(path.ends_with('*') || !japanese.is_empty(), "meanings.ja.yaml lacks {path}");
+    [path, range, default, english, japanese].join("\t")
+}
+
+/// Returns the kinds of values that a part of the schema allows, apart from variables.
+fn alternatives<'a>(part: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    if let Some(reference) = part["$ref"].as_str() {
+        return alternatives(schema.pointer(&reference[1..]).unwrap(), schema);
+    }
+    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| part[key].as_array()).flatten();
+    let choices = choices.filter(|choice| choice["pattern"] != r"\$\{");
+    let found: Vec<_> = choices.flat_map(|choice| alternatives(choice, schema)).collect();
+    if found.is_empty() { vec![part] } else { found }
+}
+
+fn is_of_type(kind: &Value, name: &str) -> bool {
+    let mut names = kind["type"].as_array().into_iter().flatten();
+    kind["type"] == name || names.any(|kind| kind == name)
+}
+
+fn range(kinds: &[&Value]) -> String {
+    let told = kinds.iter().flat_map(|kind| match (&kind["minimum"], &kind["maximum"]) {
+        (Value::Null, Value::Null) if is_of_type(kind, "boolean") => {
+            vec!["true | false".to_owned()]
+        }
+        (Value::Null, Value::Null) => {
+            let words = kind["enum"].as_array().into_iter().flatten().chain([&kind["const"]]);
+            words.filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        (least, Value::Null) => vec![format!("≥ {}", number(least))],
+        (Value::Null, most) => vec![format!("≤ {}", number(most))],
+        (least, most) => vec![format!("{}–{}", number(least), number(most))],
+    });
+    told.collect::<Vec<_>>().join(" | ")
+}
+
+/// Returns the first sentence, and what applies if the key is omitted.
+fn in_short(text: &str) -> String {
+    let text = text.replace('\n', " ").replace('`', "");
+    let sentences = text.split_inclusive(". ").enumerate();
+    let kept = sentences.filter(|(at, sentence)| *at == 0 || sentence.starts_with("If omitted"));
+    kept.map(|(_, sentence)| sentence).collect::<String>().trim_end().to_owned()
+}
+
+fn on_one_line(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Object(_) => String::new(),
+        Value::Array(items) if items.is_empty() => "[]".to_owned(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        value => plain(value),
     }
 }
 

@@ -30,13 +30,13 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     assert_eq!(program.stop(), Some(0));
     assert_ne!(
         harness.slack.texts(&direct).unwrap(),
-        ["#tea の件は「今回は見送り」となりました。"]
+        ["#tea の件は「今は話さない」となりました。"]
     );
     harness.age_question().await;
     let program = harness.start().await;
     harness
         .wait_until(|slack| {
-            slack.texts(&direct).unwrap() == ["#tea の件は「今回は見送り」となりました。"]
+            slack.texts(&direct).unwrap() == ["#tea の件は「今は話さない」となりました。"]
         })
         .await;
     assert_eq!(program.stop(), Some(0));

@@ -119,7 +119,7 @@ async fn a_keeper_says_it_in_other_words() {
 async fn who_keeps_nothing_edits_nothing() {
     on_every_database(async |store| {
         let story = Story::new(store, Language::Ja).await;
-        let refused = "あなたは、そのチャンネルの担当者ではありません。";
+        let refused = "あなたは、そのチャンネルの担当の人ではありません。";
         assert_eq!(story.click("alice", Choice::Edit).await, ClickAnswer::Tell(refused));
         // Even if they obtain the form.
         assert_eq!(story.submit("alice", "私です。").await, Some(refused));

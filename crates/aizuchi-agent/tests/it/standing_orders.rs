@@ -132,7 +132,7 @@ async fn orders_are_answered_in_japanese() {
     for expected in [
         "指示1として受け付けました（このチャンネル）：「日本語で答えて」。",
         "- 1（このチャンネル）：「日本語で答えて」（root）",
-        "指示1は、いまここにはありません。取り消した指示には、もう従いません。",
+        "指示1は、いまここにはありません。",
     ] {
         assert!(transcript.contains(expected), "{expected}: {transcript}");
     }

@@ -48,8 +48,7 @@ pub struct BudgetedModel {
 impl ModelsInUse {
     /// Wraps `llm` so that its calls count against the budget of a channel.
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
-        let config = self.config();
-        let rulebook = config.rulebook();
+        let (config, rulebook) = (self.config(), self.rulebook());
         let rules = rulebook.rules_in(&Place::of_channel(channel));
         Arc::new(BudgetedModel {
             llm,

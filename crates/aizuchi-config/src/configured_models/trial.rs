@@ -1,13 +1,10 @@
 //! The cost of trying a model before it is chosen. It counts in the metrics and in the spending like any other call,
 //! though no conversation asked for it.
 
-use std::sync::Arc;
-
 use aizuchi_llm::LlmError;
 use aizuchi_llm::price::Prices;
-use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local;
-use aizuchi_model::decision::{Attempt, AttemptResult, Price, Usage};
+use aizuchi_model::decision::{Attempt, AttemptResult, Usage};
 use aizuchi_model::flow::planned_call::{CallCost, UnclaimedCall};
 use jiff::Timestamp;
 use tracing::warn;
@@ -16,14 +13,6 @@ use crate::configured_models::ModelsInUse;
 
 /// The verb of the call in the metrics.
 const VERB: &str = "check";
-
-/// The sum of a model's shadow calls.
-pub struct ShadowCalls {
-    pub model: Arc<str>,
-    pub calls: u64,
-    pub usage: Usage,
-    pub price: Price,
-}
 
 impl ModelsInUse {
     /// Records the call that tried `model`.
@@ -47,31 +36,11 @@ impl ModelsInUse {
             at: attempt.at,
             reservation: None,
         };
-        self.book(&call).await;
-    }
-
-    /// Records shadow calls for a workspace, like any other spending there.
-    pub async fn book_shadow(&self, workspace: &WorkspaceId, asked: ShadowCalls) {
-        let call = UnclaimedCall {
-            workspace: workspace.clone(),
-            channel: None,
-            model: asked.model,
-            calls: asked.calls,
-            usage: asked.usage,
-            // A model without a price makes no shadow calls.
-            price: Some(asked.price),
-            at: self.clock.now(),
-            reservation: None,
-        };
-        self.book(&call).await;
-    }
-
-    async fn book(&self, call: &UnclaimedCall) {
         // A call without an answer has no tokens, but may have been charged.
         if call.cost() == CallCost::default() {
             return;
         }
-        if let Err(error) = self.store.book(call).await {
+        if let Err(error) = self.store.book(&call).await {
             warn!(error = %error, "what a trial cost could not be booked");
         }
     }

@@ -23,7 +23,7 @@ texts! {
     refusal_name: "The name of the reason, which never changes." / "理由の名前（変わることはない）。";
 
     topic_messages: "Messages" / "発言";
-    topic_channels: "Channels and people" / "チャンネルと人";
+    topic_channels: "Channels and people" / "チャンネルとメンバー";
     topic_orders: "Orders and settings" / "操作と設定";
     topic_ledger: "Decisions" / "判断";
     topic_memory: "Memory" / "記憶";
@@ -54,20 +54,20 @@ texts! {
     list_workspaces: "Lists the workspaces." / "ワークスペースの一覧を取得する。";
     list_channels: "Lists the channels of a workspace." / "ワークスペースのチャンネルの一覧を取得する。";
     add_channel: "Adds a channel to the local room." / "ローカルルームにチャンネルを追加する。";
-    list_people: "Lists the people of a workspace." / "ワークスペースの人の一覧を取得する。";
-    add_person: "Adds a person to the local room." / "ローカルルームに人を追加する。";
+    list_people: "Lists the people of a workspace." / "ワークスペースのメンバーの一覧を取得する。";
+    add_person: "Adds a person to the local room." / "ローカルルームにメンバーを追加する。";
     get_person:
         "Returns what is known of a person: where they write, and how many memories and memos came from it."
-        / "その人について分かっていること（発言した場所、記憶とメモの数）を取得する。";
+        / "その人についてわかっていること（発言した場所、記憶とメモの数）を取得する。";
     export_person:
         "Returns what is known of a person as a text for them, like `aizuchi export --user`."
-        / "その人について分かっていることを、本人に渡せる文書として取得する（`aizuchi export --user` と同じ）。";
+        / "その人についてわかっていることを、本人に渡せる文書として取得する（`aizuchi export --user` と同じ）。";
     forget_person:
         "Begins to forget a person: their messages, and everything that is remembered of them. Nothing can undo it."
-        / "その人の発言と、それに基づく記憶をすべて忘却し始める。元には戻せない。";
+        / "その人のデータ（発言と、それに基づく記憶）の消去を始める。元には戻せない。";
     list_forgettings:
         "Lists the people who are forgotten, without their names, with the progress and what went."
-        / "忘却の進み具合と、消したものの数を取得する（名前は含まない）。";
+        / "データの消去の進み具合と、消したものの数を取得する（名前は含まない）。";
     get_room:
         "Returns the initial content of a page: channels with their newest messages and decisions."
         / "ページが最初に表示する内容（チャンネル、最新の発言、判断）をまとめて取得する。";
@@ -84,8 +84,8 @@ texts! {
     opt_out:
         "Opts a user out of being listened to, or back in."
         / "人をオプトアウトにする（発言を聞かない）、または解除する。";
-    list_standing_orders: "Lists the standing orders." / "これから従う指示の一覧を取得する。";
-    give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
+    list_standing_orders: "Lists the standing orders." / "指示の一覧を取得する。";
+    give_standing_order: "Gives a standing order, or changes one." / "指示を追加または変更する。";
     keep_standing_order: "Puts the draft of a standing order into force." / "指示の下書きを採用する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
     list_settings:
@@ -121,10 +121,10 @@ texts! {
           "上限を省略すると、費用の見積もりだけを返す。";
     list_proposals:
         "Lists proposals (unasked posts that need approval) with the state of each."
-        / "提案（承認が必要な、自発的な発言の案）の一覧を、それぞれの状態とともに取得する。";
+        / "発言の案（自分から話す前に承認が必要なもの）の一覧を、それぞれの状態とともに取得する。";
     decide_proposal:
         "Approves a proposal, approves it with another text, or declines it. The first choice counts."
-        / "提案をそのまま承認するか、文を変えて承認するか、見送るかを決める。最初の選択が有効。";
+        / "発言の案をそのまま承認するか、文を変えて承認するか、断るかを決める。最初の選択が有効。";
     answer_trust:
         "Answers the persona’s offer to speak by itself in a channel, at or above the offered confidence. "
         "The first answer counts."
@@ -137,7 +137,7 @@ texts! {
         / "ツール呼び出しを一度だけ許可するか、拒否する。最初の選択が有効。";
     list_dead_letters:
         "Lists dead letters: posts that failed for good and wait for an operator."
-        / "最終的に投稿できず、運用する人の対応を待っているものの一覧を取得する。";
+        / "最終的に投稿できず、運用担当者の対応を待っているものの一覧を取得する。";
     retry_dead_letter:
         "Retries a dead letter by reopening its decision."
         / "投稿できなかったものを、判断をもう一度開いて再試行する。";
@@ -186,7 +186,7 @@ texts! {
         / "設定ファイルの内容（認証情報を除く）と、再起動を待つ変更を取得する。管理者のみ。";
     reload:
         "Reads the config again, and applies what needs no restart. For admins."
-        / "設定を読み直し、再起動の要らない変更を適用する。管理者のみ。";
+        / "設定ファイルを再読み込みし、再起動の要らない変更を適用する。管理者のみ。";
     start_demo:
         "Starts the demo, unless it is running, and returns its channel."
         / "デモを開始し、そのチャンネルを返す。再生中ならそのまま続ける。";

@@ -5,6 +5,10 @@ use crate::persona::Language;
 
 /// The English text, as in the field's doc comment, and the Japanese one; sorted by the English.
 pub const MEANINGS: &[(&str, &str)] = &[
+    (
+        "Every setting, first the orders for a whole workspace and what the file sets.",
+        "すべての項目。ワークスペース全体の設定と、ファイルで設定された項目が先。",
+    ),
     ("How many failures to skip.", "読み飛ばす件数。"),
     (
         "How welcome the persona was, for each channel in which it chose to speak or not. The last hour is not rated yet.",
@@ -43,7 +47,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The address of the model; null if it is the provider's own.",
-        "モデルのアドレス。提供元の既定のアドレスなら null。",
+        "モデルのアドレス。プロバイダーの既定のアドレスなら null。",
     ),
     (
         "The channels that could not be changed or, if an order is undone, that were changed since.",
@@ -132,7 +136,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "The number of posts and answers that failed for good and wait for an operator.",
-        "最終的に失敗し、運用する人の対応を待っている投稿や返事の数。",
+        "最終的に失敗し、運用担当者の対応を待っている投稿や返事の数。",
     ),
     (
         "The number of the order in the journal, by which it is undone.",
@@ -191,16 +195,16 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "自分から話してよいかという問いのうち、まだ返事のないもの。",
     ),
     (
+        "What a budget in money does not count; absent if it counts everything.",
+        "金額の予算に数えられないもの。すべて数えられるなら省かれる。",
+    ),
+    (
         "What costs most comes first, here and in the next two.",
         "費用の多い順。次の 2 つの一覧も同じ。",
     ),
     (
-        "What the file sets. Everything else has its default.",
-        "ファイルで設定された項目。ほかはすべて既定値。",
-    ),
-    (
         "What was learned from decisions about proposals, for each channel with any.",
-        "提案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
+        "発言の案への判断からわかったこと。誰かが判断したことのあるチャンネルごと。",
     ),
     (
         "When a mute of the whole workspace ends; null if it is not muted.",

@@ -123,7 +123,7 @@ texts! {
         "unless I’m connected to a language model. What’s said in a private channel or a direct message stays there. "
         "`@{persona} opt out` and I no longer listen to you; `@{persona} forget me` deletes what you said."
         / "参加しているチャンネルの発言を、あとで探せるように自分のデータベースに保存しています。言語モデルをつながないかぎり、外には送りません。"
-          "非公開チャンネルや DM の話を、ほかで使うことはありません。"
+          "非公開チャンネルやダイレクトメッセージの話を、ほかで使うことはありません。"
           "`@{persona} オプトアウト` であなたの発言を聞かなくなり、`@{persona} 私のことを忘れて` で発言を消します。";
     forget_one(name: Name<'_>, persona: &str):
         "To have me forget one thing, {name}, begin a line with `>` and the text, and write `@{persona} forget that` below it; "
@@ -143,7 +143,7 @@ texts! {
         "`OPENAI_API_KEY=…` into the file `.env` and start me with `aizuchi --model openai/gpt-4o-mini`. "
         "Until then I follow rules and quote what was said."
         / "言語モデルをつなぐ方法はいくつかあります。\n"
-          "- 画面から選ぶ：{page}で選ぶ\n"
+          "- 画面から：{page}でモデルを選ぶ\n"
           "- このマシンで動くモデル：`aizuchi --model ollama/qwen3:8b` で起動する\n"
           "- OpenAI など：`.env` に `OPENAI_API_KEY=…` を書き、`aizuchi --model openai/gpt-4o-mini` で起動する\n"
           "それまでは、決まったルールに従って、ここでの発言を引用します。";
@@ -287,7 +287,7 @@ texts! {
         / "{name:#}、「{quote}」には、まだ誰も答えていないようです。";
     no_question_of_yours(name: Name<'_>):
         "I don’t see a question of yours to the others here, {name}."
-        / "{name:#}、ほかの方への質問は見当たりません。";
+        / "{name:#}からほかの方への質問は見当たりません。";
 }
 
 /// A placeholder for a name or a quote. No text contains this noncharacter.

@@ -13,7 +13,7 @@ texts! {
         "{places}\n\n"
         "Press Ctrl-C to stop."
         / "{name} がローカルルームで聞いています: http://{address}\n\n"
-          "  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。"
+          "  ページを二つのタブで開き、タブごとに別の名前を入力して話してみてください。"
           "{ask}@{name} と書けばすぐに答えます。\n\n"
           "  モデル    {mind}{accounts}\n"
           "{places}\n\n"

@@ -125,7 +125,7 @@ texts! {
     order_given(number: i64, scope: &str, text: &str, name: &str):
         "Noted as order {number}, {scope}: “{text}”. I follow it in what I decide and write there. It changes neither who may know what, nor "
         "what I may use or spend. `@{name} orders` lists the orders, `@{name} drop order {number}` revokes this one."
-        / "指示{number}として受け付けました（{scope}）：「{text}」。そこで話すかどうかを決めるときと、文を書くときに従います。誰に何を話してよいかや、使えるツール・費用は、指示では変わりません。"
+        / "指示{number}として受け付けました（{scope}）：「{text}」。そこで話すかどうかを決めるときと、文を書くときに従います。誰に何を話してよいかや、使えるツール・予算は、指示では変わりません。"
           "`@{name} 指示一覧` で一覧を見られます。`@{name} 指示{number}を取り消して` で取り消せます。";
     /// `told` says what the draft would have changed.
     order_drafted(number: i64, scope: &str, text: &str, told: &str, name: &str):
@@ -167,12 +167,10 @@ texts! {
         / "指示（または下書き）がすでに {most} 件あるため、追加できません。先にどれかを取り消してください。`@{name} 指示一覧` で見られます。";
     /// If it was dropped, or never existed.
     no_such_order(number: i64):
-        "Order {number} doesn’t hold here." / "指示{number}は、いまここにはありません。取り消した指示には、もう従いません。";
+        "Order {number} doesn’t hold here." / "指示{number}は、いまここにはありません。";
 
-    draft_dropped(number: i64):
-        "Draft {number} is discarded." / "下書き{number}を破棄しました。";
-    no_such_draft(number: i64):
-        "There’s no draft {number} here." / "ここに下書き{number}はありません。";
+    draft_dropped(number: i64): "Draft {number} is discarded." / "下書き{number}を破棄しました。";
+    no_such_draft(number: i64): "There’s no draft {number} here." / "ここに下書き{number}はありません。";
 
     reset_done:
         "I’ll start fresh here. From now on I won’t use anything said in this conversation before now, "
@@ -213,7 +211,7 @@ texts! {
         "I’m not listening to you any more, here or {elsewhere}. I "
         "won’t use anything you say there, either to answer or to remember; I only take your commands. "
         "Say `@{name} opt in` to undo this."
-        / "ここでも、{elsewhere} でも、あなたの発言は聞いていません。"
+        / "あなたはオプトアウト中です。ここでも、{elsewhere} でも、あなたの発言は聞きません。"
           "返事にも記憶にも使わず、コマンドだけ受け付けます。"
           "`@{name} オプトイン` で元に戻ります。";
     not_opted_out: "I’m listening to you." / "あなたの発言を聞いています。";
@@ -237,8 +235,8 @@ texts! {
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
           "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
-          "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、制限を強められます\n"
-          "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
+          "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、ここでの振る舞いを控えめにできます\n"
+          "- `リセット`：この会話を新しく始めます（ダイレクトメッセージ以外では管理者のみ）";
     /// Appended to [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
@@ -280,7 +278,7 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         }
         Some(DecisionResult::ChoseSilence) => pick(language, "I stayed silent", "黙っていました"),
         Some(DecisionResult::Dropped) => {
-            pick(language, "I decided not to speak after all", "見送りました")
+            pick(language, "I decided not to speak after all", "話すのをやめました")
         }
         Some(DecisionResult::Muted) => pick(language, "I stayed silent", "黙っていました"),
         Some(DecisionResult::OverBudget) => pick(language, "I stayed silent", "黙っていました"),
@@ -301,7 +299,9 @@ pub fn elsewhere(language: Language, kind: WorkspaceKind) -> &'static str {
         WorkspaceKind::Server => {
             pick(language, "in the other channels of this server", "このサーバーのほかのチャンネル")
         }
-        WorkspaceKind::DirectMessages => pick(language, "in other direct messages", "ほかの DM"),
+        WorkspaceKind::DirectMessages => {
+            pick(language, "in other direct messages", "ほかのダイレクトメッセージ")
+        }
     }
 }
 
@@ -314,7 +314,7 @@ pub fn remembered_heading(
     match (layer, visibility) {
         (Layer::Thread, _) => pick(language, "From this thread:", "このスレッドのこと："),
         (Layer::Channel, Visibility::Direct) => {
-            pick(language, "From our direct messages:", "この DM のこと：")
+            pick(language, "From our direct messages:", "このダイレクトメッセージのこと：")
         }
         (Layer::Channel, Visibility::Public | Visibility::Private) => {
             pick(language, "From this channel:", "このチャンネルのこと：")

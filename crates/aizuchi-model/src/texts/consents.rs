@@ -11,11 +11,11 @@ texts! {
     /// Appended to the description of such a tool.
     description_note:
         "(It is not called at once: somebody has to allow each call first.)"
-        / "（すぐには実行されません。呼び出しごとに、担当者の許可が必要です。）";
+        / "（すぐには実行されません。呼び出しごとに、担当の人の許可が必要です。）";
     waits:
         "This was not done: somebody has to allow it first, and is asked once your answer is posted. Say "
         "that it waits for that, and do not say that it is done. You will hear what became of it."
-        / "まだ実行していません。担当者の許可が必要で、返信を投稿したあとに確認します。許可を待っていることを伝え、"
+        / "まだ実行していません。担当の人の許可が必要で、返信を投稿したあとに確認します。許可を待っていることを伝え、"
           "済んだとは言わないでください。結果はあとで知らされます。";
     waits_already:
         "This waits to be allowed already, so nobody is asked again. Say so."
@@ -23,7 +23,7 @@ texts! {
     too_long(most: usize):
         "This was not done and nobody is asked: the arguments are too long to be shown to somebody in "
         "full. As shown, they may have {most} characters."
-        / "実行していません。許可も求めていません。引数が長すぎて、担当者に全文を示せません。{most} 文字までです。";
+        / "実行していません。許可も求めていません。引数が長すぎて、担当の人に全文を示せません。{most} 文字までです。";
     too_many:
         "This was not done and nobody is asked: too many calls wait to be allowed already. Say so."
         / "実行していません。許可待ちの呼び出しが多すぎるので、新しく尋ねません。そう伝えてください。";
@@ -37,7 +37,7 @@ texts! {
 
     wants(channel: &str, server: &str, tool: &str):
         "In {channel} I’d like to use a tool that may change something: {tool} of the server {server}. With:"
-        / "{channel} で、何かを変更する可能性のあるツール（サーバー {server} の {tool}）を使いたいと思います。引数：";
+        / "{channel} で、何かを変更する可能性のあるツール（サーバー {server} の {tool}）を使ってもよいでしょうか。送る内容：";
     asked_by(name: &str): "Asked by: {name}" / "頼んだ人：{name}";
     /// `minutes` counts from the request.
     minutes_left(minutes: i64):

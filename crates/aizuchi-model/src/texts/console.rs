@@ -8,8 +8,8 @@ use crate::texts::pick;
 texts! {
     title: "Console" / "コンソール";
     overview: "Home" / "ホーム";
-    queue: "Queue and health" / "待ち行列と状態";
-    memory_and_people: "Memory & people" / "記憶と人";
+    queue: "Queue and health" / "処理待ちと稼働状況";
+    memory_and_people: "Memory & people" / "記憶とメンバー";
     figures_and_report: "Figures & report" / "数値とレポート";
     administration: "Administration" / "管理";
     room: "Local room" / "ローカルルーム";
@@ -49,10 +49,10 @@ texts! {
     not_connected(why: &str): "not connected: {why}" / "受信していません：{why}";
     no_platform:
         "not connected: the config has no app for it"
-        / "受信していません：設定にこのワークスペースのアプリがありません";
+        / "受信していません：設定ファイルにこのワークスペースのアプリがありません";
     catching_up(read: usize, channels: usize):
         "caught up on {read} of {channels} channels"
-        / "{channels} チャンネル中 {read} チャンネルの確認が済みました";
+        / "{channels} チャンネルのうち {read} チャンネルで、不在中の発言を確認済み";
     failing(count: usize): "{count} cannot be read" / "{count} チャンネルは読めません";
     workspace_muted: "muted everywhere" / "すべてのチャンネルでミュート中";
     today_cost(tokens: u64, money: &str):
@@ -92,11 +92,11 @@ texts! {
     own_models(judge: &str, speaker: &str):
         "Models of this channel’s own: {judge} judges, {speaker} replies."
         / "このチャンネルのモデル：判断は {judge}、返答は {speaker}。";
-    standing_orders: "Standing orders" / "これから従う指示";
+    standing_orders: "Standing orders" / "指示";
     standing_orders_explained:
         "A language model follows these in what it decides and writes here; the built-in rules do not. They change neither who may read what, nor "
         "tools or budget. Before one holds, it can be tried on the last days."
-        / "言語モデルは、ここで判断し、書くときにこれらに従います。内蔵のルールは従いません。誰が何を読めるか、ツール、費用は変わりません。"
+        / "言語モデルは、ここで話すかどうかを決めるときと文を書くときに、これらの指示に従います。内蔵のルールは従いません。誰が何を読めるかや、使えるツール、予算は、指示では変わりません。"
           "従い始める前に、直近の会話で試せます。";
     standing_order_withheld:
         "Given for a channel that your role can’t read." / "あなたの役割では読めないチャンネルへの指示です。";
@@ -138,7 +138,7 @@ texts! {
     deleted: "(deleted)" / "（削除済み）";
     expired: "(expired)" / "（保存期間終了）";
     in_thread: "in a thread" / "スレッド内";
-    superseded: "superseded" / "取り直し";
+    superseded: "superseded" / "やり直し";
 
     // A decision.
     models_withheld:
@@ -204,12 +204,12 @@ texts! {
         / "{money}、発言 1,000 件あたり {per_thousand}";
     delays: "How quickly it answers (medians)" / "返答までの時間（中央値）";
     when_asked: "when asked" / "呼びかけへの返答";
-    when_unasked: "unasked" / "自発的な発言";
+    when_unasked: "unasked" / "自分からの発言";
     marks: "Marks" / "評価";
     open_questions: "Unanswered questions" / "答えのなかった質問";
     open_questions_explained:
         "What people asked everybody at the top level of a channel and no other person followed within an hour or in its thread. The newest hour and erased messages are not counted."
-        / "チャンネルの最上位で全員に向けて尋ねられ、1 時間以内にもスレッドの中でも、ほかの人の発言が続かなかった質問です。直近 1 時間と消去された発言は数えません。";
+        / "スレッドの外で全員に向けて尋ねられ、そのあと 1 時間以内にほかの人が発言せず、スレッドにもほかの人の返信がなかった質問です。直近 1 時間の質問と、消去された発言は数えません。";
     taken_up: "it spoke to it" / "発言した";
     missed: "nobody spoke to it" / "誰も答えなかった";
     taken_up_of(taken_up: &str, questions: &str):
@@ -218,16 +218,16 @@ texts! {
     reactions: "Reactions" / "リアクション";
     reactions_explained:
         "Those of people are counted on the day of the post, as long as they stand."
-        / "人のリアクションは、投稿の日に、取り消されないかぎり数えます。";
+        / "人が付けたリアクションは、元の投稿の日の分として数えます。取り消されたものは数えません。";
     reactions_given: "it reacted" / "付けたリアクション";
     reactions_received: "reactions to its posts" / "投稿へのリアクション";
     reaction_count(given: &str, received: &str):
         "it reacted {given} times, people reacted {received} times"
-        / "ペルソナから {given} 件、人から {received} 件";
+        / "付けた {given} 件、付けられた {received} 件";
     welcome: "How welcome it was" / "歓迎されたか";
     welcome_explained:
         "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where the setting response.tolerance is given, clear words, declined proposals and marks of the last 12 weeks tell from which confidence on it speaks, and that moves by 0.05 a day at most; with too few of them nothing moves, and it is never less than min_confidence."
-        / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。設定 response.tolerance を指定すると、直近 12 週間のはっきりした発言、断られた提案、評価から、どの確信度から話すかを決めます。動くのは 1 日に 0.05 までです。件数が足りないうちは変わらず、min_confidence を下回ることもありません。";
+        / "自分から話した発言と、判断役が見送った場面を、その後の反応で分類しています。お礼・返信・好意的なリアクションがあれば「歓迎された」、削除・ミュート・否定的なリアクション・「やめて」という発言があれば「歓迎されなかった」です（両方あれば不明のこともあります）。見送った場面は、1 時間以内に人が答えていれば適切とします。人による評価があれば、それを優先します。直近 1 時間はまだ数えません。設定 response.tolerance を指定すると、直近 12 週間の、歓迎されたかどうかがはっきりした発言、断られた案、人による評価をもとに、自分から話すのに必要な確信度を調整します。調整は 1 日に 0.05 までです。件数が足りないうちは変わらず、min_confidence を下回ることもありません。";
     posts_welcome: "Words: welcome" / "発言：歓迎された";
     posts_unwelcome: "Words: unwelcome" / "発言：歓迎されなかった";
     posts_unclear: "Words: unclear" / "発言：不明";
@@ -238,7 +238,7 @@ texts! {
     labels_missing(labels: usize, missing: usize):
         "{labels}, {missing} missing"
         / "{labels} 件（あと {missing} 件必要）";
-    threshold: "Speaks from confidence" / "話す確信度";
+    threshold: "Speaks from confidence" / "必要な確信度";
     by_channel: "By channel" / "チャンネル別";
     find_channel: "Channel's name" / "チャンネル名";
     no_channel_found: "No channel has such a name." / "その名前のチャンネルはありません。";
@@ -256,7 +256,7 @@ texts! {
     day: "Day" / "日";
     calls_explained:
         "All calls are in each of these tables, what costs most first, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
-        / "どの表にも、すべての呼び出しが、行われた日に、費用の多い順に含まれます。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
+        / "どの表もすべての呼び出しを含み、呼び出した日の分として、費用の多い順に並べています。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
@@ -315,7 +315,7 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
         "spoke" => pick(language, "spoke", "発言"),
         "reacted" => pick(language, "reacted", "リアクション"),
         "proposed" => pick(language, "proposed", "提案"),
-        "chose_silence" => pick(language, "chose silence", "沈黙"),
+        "chose_silence" => pick(language, "chose silence", "見送り"),
         "dropped" => pick(language, "dropped", "取りやめ"),
         "muted" => pick(language, "muted", "ミュート"),
         "over_budget" => pick(language, "over budget", "上限到達"),
@@ -334,7 +334,7 @@ pub fn call_kind(language: Language, kind: &str) -> &'static str {
         "describe" => pick(language, "descriptions of pictures", "画像の説明"),
         "transcribe" => pick(language, "transcripts of recordings", "音声の文字起こし"),
         "remember" => pick(language, "memory", "記憶"),
-        "trial" => pick(language, "what operators tried", "運用者の試行"),
+        "trial" => pick(language, "what operators tried", "運用担当者による試行"),
         _ => pick(language, "not finished", "未完了"),
     }
 }
@@ -356,8 +356,8 @@ pub fn proposal_state(language: Language, state: ProposalState) -> &'static str 
         ProposalState::Open => pick(language, "open", "承認待ち"),
         ProposalState::Approved => pick(language, "approved", "承認"),
         ProposalState::Edited => pick(language, "said in other words", "文を変えて承認"),
-        ProposalState::Declined => pick(language, "not now", "今回は見送り"),
-        ProposalState::Never => pick(language, "never like this", "今後も話さない"),
+        ProposalState::Declined => pick(language, "not now", "今は話さない"),
+        ProposalState::Never => pick(language, "never like this", "こういうことは話さない"),
         ProposalState::Lapsed => pick(language, "lapsed", "期限切れ"),
     }
 }
@@ -368,9 +368,9 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
         "messages" => pick(language, "messages", "発言"),
         "decisions" => pick(language, "decisions", "判断"),
         "memories" => pick(language, "memories", "記憶"),
-        "proposals" => pick(language, "proposals", "提案"),
+        "proposals" => pick(language, "proposals", "発言の案"),
         "calls" => pick(language, "calls to allow", "許可待ちの呼び出し"),
-        _ => pick(language, "what could not be said", "発言できなかったもの"),
+        _ => pick(language, "what could not be posted", "投稿できなかったもの"),
     }
 }
 

@@ -57,13 +57,13 @@ texts! {
         / "{name} はリアクションだけしました。理由は「{why}」。発言の下にも書いてあります。";
     let_it_be(name: &str, why: &str):
         "{name} decided not to speak after all: “{why}”. The reason is shown under the last message."
-        / "{name} は見送りました。理由は「{why}」。最後の発言の下にも書いてあります。";
+        / "{name} は話すのをやめました。理由は「{why}」。最後の発言の下にも書いてあります。";
     was_muted(name: &str, why: &str):
         "{name} stayed silent: “{why}”."
         / "{name} は黙っていました。理由は「{why}」。";
     over_budget(name: &str, why: &str):
         "{name} did not consider it: “{why}”."
-        / "{name} は考えませんでした。理由は「{why}」。";
+        / "{name} は話すかどうかを判断しませんでした。理由は「{why}」。";
     failed(name: &str, why: &str):
         "Something went wrong, and {name} says so: “{why}”."
         / "うまくいきませんでした。{name} の説明は「{why}」。";
@@ -72,7 +72,7 @@ texts! {
         / "{name} はまだ判断していません。判断したら、理由が発言の下に出ます。";
     stopped(name: &str):
         "{name} stopped at once and said how to undo it. Anyone in a channel can do that."
-        / "{name} はすぐに静かになり、元に戻す方法を伝えました。チャンネルにいる人なら、誰でも指示できます。";
+        / "{name} はすぐに静かになり、元に戻す方法を伝えました。チャンネルにいる人なら、誰でも元に戻せます。";
     not_stopped(name: &str):
         "{name} answered, and may still speak here."
         / "{name} は返事をしましたが、ミュートにはなっていません。";

@@ -11,8 +11,8 @@ texts! {
     stage_topic: "the stage is about" / "ステージの話題";
     poll: "poll" / "投票";
     poll_ended: "the poll has ended" / "投票終了";
-    no_winner_one_vote: "no winner, 1 vote" / "勝者なし、1 票";
-    no_winner(votes: &str): "no winner, {votes} votes" / "勝者なし、{votes} 票";
+    no_winner_one_vote: "no winner, 1 vote" / "最多票なし、1 票";
+    no_winner(votes: &str): "no winner, {votes} votes" / "最多票なし、{votes} 票";
     sticker: "sticker" / "スタンプ";
     forwarded: "[forwarded]" / "[転送]";
 
@@ -49,7 +49,7 @@ texts! {
     reset_name: "reset" / "リセット";
     reset_description:
         "I start fresh in this conversation (admins, or in direct messages)"
-        / "この会話を最初からやり直す（DM 以外では管理者のみ）";
+        / "この会話を最初からやり直す（ダイレクトメッセージ以外では管理者のみ）";
     opt_out_name: "opt-out" / "オプトアウト";
     opt_out_description: "I stop listening to you" / "あなたの発言を聞かないようにする";
     opt_in_name: "opt-in" / "オプトイン";

@@ -19,8 +19,8 @@ texts! {
     proposals: "proposals" / "発言の案";
     calls: "calls to allow" / "許可待ちの呼び出し";
     failing_models: "failing models" / "失敗しているモデル";
-    letters: "not delivered" / "届けられなかったもの";
-    behind: "channels not caught up on" / "確認が済んでいないチャンネル";
+    letters: "could not be posted" / "投稿できなかったもの";
+    behind: "channels not caught up on" / "未確認の発言があるチャンネル";
     unread: "channels that cannot be read" / "読めないチャンネル";
     speaking: "speaking" / "話せます";
     partly_muted(muted: usize, workspaces: usize):
@@ -55,7 +55,7 @@ texts! {
         "Nothing has happened in this time. Whenever it says something or holds it back, a line with the reason appears here."
         / "この期間の記録はありません。話したり、話すのをやめたりするたびに、理由とともにここに表示されます。";
     nearest(workspace: &str, told: &str): "nearest to its limit: {workspace}, {told}" / "上限に最も近いのは{workspace}：{told}";
-    texts_withheld(count: usize, why: &str): "Texts not shown below: {count}. {why}" / "以下の {count} 件の発言は表示しません。{why}";
+    texts_withheld(count: usize, why: &str): "Texts not shown below: {count}. {why}" / "下の一覧のうち {count} 件は、発言の内容を表示していません。{why}";
     no_match: "No decision of this time matches the filter." / "この期間に、条件に合う判断はありません。";
 }
 

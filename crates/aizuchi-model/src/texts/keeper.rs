@@ -35,5 +35,5 @@ texts! {
     no_form:
         "I couldn’t open the form. Click again."
         / "フォームを開けませんでした。もう一度ボタンを押してください。";
-    not_keeper: "You don’t look after that channel." / "あなたは、そのチャンネルの担当者ではありません。";
+    not_keeper: "You don’t look after that channel." / "あなたは、そのチャンネルの担当の人ではありません。";
 }

@@ -26,7 +26,7 @@ texts! {
         / "残っていません。元の発言の保存期間が過ぎました";
 
     // The judgment.
-    verdict: "Verdict" / "結論";
+    verdict: "Verdict" / "判断の内容";
     speak: "speak" / "発言する";
     stay_silent: "stay silent" / "黙っている";
     reason: "Reason" / "理由";
@@ -81,7 +81,7 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
             pick(language, "stayed silent", "黙っていることにしました")
         }
         Some(DecisionResult::Dropped) => {
-            pick(language, "decided not to speak after all", "見送りました")
+            pick(language, "decided not to speak after all", "話すのをやめました")
         }
         Some(DecisionResult::Muted) => pick(language, "was muted", "ミュートされていました"),
         Some(DecisionResult::OverBudget) => {

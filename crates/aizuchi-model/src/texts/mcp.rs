@@ -13,12 +13,12 @@ texts! {
     recall:
         "Reads what is remembered: dated entries about the workspace, its channels and threads, and memos. With a subject, "
         "only those that share a word with it."
-        / "覚えていることを読みます：ワークスペース・チャンネル・スレッドについての日付つきの項目と、メモ。"
+        / "覚えていることを読みます：ワークスペース・チャンネル・スレッドについての日付の付いた項目と、メモ。"
         "話題を指定すると、同じ言葉を含むものだけを返します。";
     why:
         "Explains a message or a decision: what was considered, which rule or model decided, what was said, and why it "
         "spoke or stayed silent."
-        / "発言または判断について説明します：何を検討し、どの規則やモデルが決め、何を言い、なぜ発言した（しなかった）のか。";
+        / "発言または判断について説明します：何を検討し、どのルールやモデルが決め、何を言い、なぜ発言した（しなかった）のか。";
     decisions:
         "Lists the newest decisions of a channel, each with how it ended and why."
         / "チャンネルの新しい判断を、結果と理由とともに一覧します。";
@@ -53,7 +53,7 @@ texts! {
     unclear_message:
         "That is no link to a message of Slack, Discord or a page of Aizuchi, and no id."
         / "Slack・Discord・Aizuchi のページの発言へのリンクでも、ID でもありません。";
-    no_channel(name: &str): "There is no channel {name:?} that you may look into." / "見られるチャンネル「{name}」はありません。";
+    no_channel(name: &str): "There is no channel {name:?} that you may look into." / "閲覧できるチャンネルに「{name}」はありません。";
     several_channels(name: &str, places: &str):
         "There are several channels {name:?}. Name the workspace, or the channel by its id: {places}"
         / "チャンネル「{name}」は複数あります。ワークスペースを指定するか、ID で指定してください：{places}";

@@ -11,22 +11,19 @@ texts! {
     of_channel(name: &str): "#{name}" / "#{name}";
     of_thread(name: &str): "A thread in #{name}" / "#{name} のスレッド";
     all_channels: "the workspace" / "ワークスペース";
-    person: "About" / "人";
+    person: "What is remembered of" / "この人について覚えていること";
     channels: "Channels" / "チャンネル";
     entries: "Entries" / "項目";
     count(entries: usize): "{entries} entries" / "{entries} 項目";
     made: "made" / "作成：";
     nothing: "Nothing is remembered here yet." / "まだ何も覚えていません。";
-    nothing_about(name: &str):
-        "Nothing remembered here names {name} or comes from what they said."
-        / "{name} について、または {name} の発言から覚えていることはありません。";
     threads_cut:
         "Of the threads, only those that were active most recently are shown."
         / "スレッドの記憶は、最近動きのあったものだけを表示しています。";
     hidden(entries: usize):
         "{entries} entries come from private channels and are not shown."
         / "非公開チャンネルに由来する {entries} 項目は表示していません。";
-    known_to_all: "visible to everyone" / "全員が知ってよい";
+    known_to_all: "visible to everyone" / "全員に公開";
     known_here: "stays in its channel" / "このチャンネルだけ";
     pinned: "pinned" / "固定";
     sources(messages: usize): "from {messages} messages" / "もとの発言 {messages} 件";
@@ -89,7 +86,7 @@ pub fn journal_kind(language: Language, kind: JournalKind) -> &'static str {
     match kind {
         JournalKind::Created => pick(language, "written", "作成"),
         JournalKind::Folded => pick(language, "took in what was said", "発言を取り込み"),
-        JournalKind::Forgotten => pick(language, "forgot a message", "発言を忘却"),
+        JournalKind::Forgotten => pick(language, "forgot a message", "発言の内容を忘れた"),
         JournalKind::Edited => pick(language, "changed", "変更"),
         JournalKind::Pinned => pick(language, "pinned an entry", "項目を固定"),
         JournalKind::Unpinned => pick(language, "unpinned an entry", "項目の固定を解除"),

@@ -8,29 +8,29 @@ texts! {
     no_fact:
         "A memo holds facts, not instructions to whoever reads it. Nothing was changed."
         / "メモに残せるのは事実だけで、読む人への指示は残せません。変更していません。";
-    added(name: &str): "Added the memo “{name}”." / "メモを追加しました（name: {name}）";
+    added(name: &str): "Added the memo “{name}”." / "メモを追加しました（name: {name}）。";
     not_added(error: impl Display):
         "The memo could not be added: {error}"
         / "メモの作成に失敗しました: {error}";
     name_taken(name: &str):
         "There already is a memo named “{name}”."
-        / "メモの名前「{name}」は既に使用されています";
-    edited(name: &str): "Changed the memo “{name}”." / "メモを更新しました（name: {name}）";
+        / "メモの名前「{name}」はすでに使われています。";
+    edited(name: &str): "Changed the memo “{name}”." / "メモを更新しました（name: {name}）。";
     not_edited(error: impl Display):
         "The memo could not be changed: {error}"
         / "メモの更新に失敗しました: {error}";
-    removed(name: &str): "Removed the memo “{name}”." / "メモを削除しました（name: {name}）";
+    removed(name: &str): "Removed the memo “{name}”." / "メモを削除しました（name: {name}）。";
     not_removed(error: impl Display):
         "The memo could not be removed: {error}"
         / "メモの削除に失敗しました: {error}";
     not_found(name: &str):
         "There is no memo named “{name}”."
-        / "メモが見つかりません（name: {name}）";
-    no_memos: "There are no memos." / "メモがありません";
+        / "メモが見つかりません（name: {name}）。";
+    no_memos: "There are no memos." / "メモがありません。";
     no_memos_with_tag(tag: &str):
         "No memo has the tag “{tag}”."
-        / "タグ「{tag}」のメモは見つかりませんでした";
-    no_tags: "No memo has a tag." / "メモタグがありません";
+        / "タグ「{tag}」のメモは見つかりませんでした。";
+    no_tags: "No memo has a tag." / "メモタグがありません。";
 
     page(first: usize, last: usize, all: usize):
         "Memos {first}-{last} of {all}"

@@ -14,13 +14,19 @@ texts! {
     everywhere: "everywhere" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
-    unchanged(names: &str, why: &str): "not changed: {names} ({why})" / "変更なし：{names}（{why}）";
+    /// What an order for several channels did.
+    set_for(channels: &str): "Set for {channels}" / "{channels}に適用";
+    semicolon: "; " / "、";
+    already(count: usize): "{count} had it already" / "{count} 件は適用済み";
+    unchanged(count: usize, names: &str, why: &str):
+        "{count} not changed: {names} ({why})" / "{count} 件は変更なし：{names}（{why}）";
+    download: "Download all as JSON lines" / "すべてを JSON Lines でダウンロード";
     channel_gone: "not there any more" / "もうありません";
     changed_since: "changed since" / "その後に変更済み";
     undo: "Undo" / "元に戻す";
-    undone(what: &str): "undone: {what}" / "元に戻した：{what}";
+    undone(what: &str): "undid: {what}" / "取り消し：{what}";
     as_configured: "as configured" / "設定のとおり";
-    forgotten: "(somebody who was forgotten)" / "（忘却済みの人）";
+    forgotten: "(somebody who was forgotten)" / "（データを消去した人）";
 
     opted_out: "Who has opted out" / "オプトアウトした人";
     opted_out_explained:
@@ -30,7 +36,7 @@ texts! {
     in_config(ids: &str):
         "The config names, for all workspaces: {ids}"
         / "設定ファイルで指定された人（全ワークスペース共通）：{ids}";
-    person: "Person" / "人";
+    person: "Person" / "メンバー";
     opt_in: "Listen again" / "発言を再び聞く";
     opt_out: "Opt out" / "オプトアウトにする";
     whom: "Name or id" / "名前または ID";
@@ -45,12 +51,12 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "opt_out" => pick(language, "opt out", "オプトアウト"),
         "opt_in" => pick(language, "opt in", "オプトイン"),
         "reset" => pick(language, "start over", "会話をリセット"),
-        "forget" => pick(language, "forget a person", "人の発言を忘却"),
+        "forget" => pick(language, "forget a person", "人のデータを消去"),
         "retry_dead_letter" => {
-            pick(language, "try again what could not be said", "発言できなかったものを再試行")
+            pick(language, "try again what could not be posted", "投稿できなかったものを再試行")
         }
         "drop_dead_letter" => {
-            pick(language, "drop what could not be said", "発言できなかったものを破棄")
+            pick(language, "drop what could not be posted", "投稿できなかったものを破棄")
         }
         "forget_moments" => pick(
             language,
@@ -58,10 +64,10 @@ pub fn kind(language: Language, kind: &str) -> &str {
             "発言が歓迎されるかの学習をやり直し",
         ),
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
-        "sign_in" => pick(language, "sign in", "サインイン"),
-        "export" => pick(language, "export what is known of a person", "人の情報を書き出し"),
+        "sign_in" => pick(language, "sign in", "ログイン"),
+        "export" => pick(language, "export what is known of a person", "人のデータを書き出し"),
         "read_private" => pick(language, "read what is private", "非公開の内容を閲覧"),
-        "reload" => pick(language, "reload the config", "設定を再読み込み"),
+        "reload" => pick(language, "reload the config", "設定ファイルを再読み込み"),
         "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
         "change_standing_order" => pick(language, "change a standing order", "指示を変更"),
         "allow_call" => pick(language, "allow a call", "ツールの呼び出しを許可"),

@@ -48,7 +48,7 @@ texts! {
     token_needed:
         "You need a token to enter this room."
         / "このルームに入るには、トークンが必要です。";
-    token: "Token (http.token in the config)" / "トークン（設定の http.token）";
+    token: "Token (http.token in the config)" / "トークン（設定ファイルの http.token）";
     enter: "Enter" / "入る";
     link_question:
         "This link signs you in once."
@@ -71,7 +71,7 @@ pub fn outcome(language: Language, name: &str, result: Option<DecisionResult>) -
             pick(language, " stayed silent.", " は黙っていることにしました。")
         }
         Some(DecisionResult::Dropped) => {
-            pick(language, " decided not to speak after all.", " は話すのを見送りました。")
+            pick(language, " decided not to speak after all.", " は話すのをやめました。")
         }
         Some(DecisionResult::Muted) => {
             pick(language, " stayed silent.", " はミュート中のため、黙っていました。")

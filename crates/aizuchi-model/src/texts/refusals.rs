@@ -64,19 +64,19 @@ texts! {
         "only an admin regenerates a memory with private entries"
         / "非公開の項目がある記憶を作り直せるのは、管理者だけです";
     only_admin_forgets:
-        "only an admin has a person forgotten" / "人の情報を忘却できるのは、管理者だけです";
+        "only an admin has a person forgotten" / "人のデータを消去できるのは、管理者だけです";
     only_admin_configures:
         "only an admin may see the configuration and have it read again"
-        / "設定の閲覧と読み直しができるのは、管理者だけです";
+        / "設定の一覧の閲覧と、設定ファイルの再読み込みができるのは、管理者だけです";
     unusable_config(why: &str):
         "the config cannot be used, so the settings stay as they are: {why}"
         / "設定ファイルに問題があるため、設定は変更されません：{why}";
     persona_stays:
         "that is the companion itself, which cannot be forgotten"
-        / "コンパニオン自身の情報は忘却できません";
+        / "このボット自身のデータは消去できません";
     not_confirmed:
         "the name that you typed is not this person's; nothing is forgotten"
-        / "入力した名前がこの人の名前と一致しないため、忘却しませんでした";
+        / "入力した名前がこの人の名前と一致しないため、消去しませんでした";
     only_admin_reverts:
         "only an admin goes back to a version with private entries"
         / "非公開の項目がある版に戻せるのは、管理者だけです";
@@ -99,8 +99,8 @@ texts! {
         "there is no user {id:?} in the workspace {workspace}"
         / "ワークスペース {workspace} にユーザー「{id}」はいません";
     no_decision: "there is no such decision" / "その判断はありません";
-    no_dead_letter: "there is no such dead letter" / "その「発言できなかったもの」はありません";
-    no_proposal: "there is no such proposal" / "その提案はありません";
+    no_dead_letter: "there is no such dead letter" / "その「投稿できなかったもの」はありません";
+    no_proposal: "there is no such proposal" / "その発言の案はありません";
     no_memory: "there is no such memory" / "その記憶はありません";
     no_memo: "there is no such memo" / "そのメモはありません";
 
@@ -124,7 +124,7 @@ texts! {
     revision_needed: "after is a revision, a number" / "after にはリビジョンの番号を指定してください";
     letter_number_needed:
         "before is the id of a dead letter, a number"
-        / "before には「発言できなかったもの」の ID（番号）を指定してください";
+        / "before には「投稿できなかったもの」の ID（番号）を指定してください";
     change_number_needed: "before is the number of a change" / "before には変更の番号を指定してください";
     no_order_to_undo:
         "there is no order for several channels with this number"
@@ -145,7 +145,7 @@ texts! {
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
     no_channel_chosen:
         "no channel is chosen: tick some in the list, or choose all that match"
-        / "チャンネルが選ばれていません。一覧で選ぶか、「該当するものすべて」を選んでください";
+        / "チャンネルが選ばれていません。一覧で選ぶか、「該当する … 件すべて」を選んでください";
     value_needed(setting: &str):
         "a value for {setting} is missing, or is not one that it can have"
         / "{setting}の値がないか、使えない値です";
@@ -240,14 +240,14 @@ texts! {
     // What the store refuses.
     dead_letter_gone:
         "there is no such dead letter any more, or what it was about is gone"
-        / "その「発言できなかったもの」はもうないか、対象がなくなっています";
+        / "その「投稿できなかったもの」はもうないか、対象がなくなっています";
     dead_letter_blocked:
         "something else is pending in that conversation; try again when it is done"
         / "その会話では別の処理が待っています。終わってからもう一度お試しください";
     dead_letter_incomplete:
         "the beginning of this answer was posted, and the text of the rest is gone, because a message behind it was edited, "
         "deleted or forgotten, or it is too old; drop it"
-        / "この返答は途中まで投稿されましたが、元の発言が編集・削除・忘却されたか古くなりすぎたため、続きの文面が残っていません。"
+        / "この返答は途中まで投稿されましたが、元の発言が編集・削除・消去されたか古くなりすぎたため、続きの文面が残っていません。"
         "破棄してください";
     memory_changed:
         "that has changed in the meantime; look at it again"
@@ -266,22 +266,22 @@ texts! {
         / "その番号の下書きはもうありません";
     proposal_gone:
         "there is no such proposal any more"
-        / "その提案はもうありません";
+        / "その発言の案はもうありません";
     proposal_decided:
         "somebody has already decided about this proposal"
-        / "この提案についてはもう決まっています";
+        / "この案についてはもう決まっています";
     proposal_lapsed:
         "it is too late for this proposal: its time is over, or what it was about has changed"
-        / "この提案はもう使えません。時間が過ぎたか、元の発言が変わっています";
+        / "この案はもう使えません。時間が過ぎたか、元の発言が変わっています";
     proposal_blocked:
         "something else is being considered or said in that conversation; try again in a moment"
         / "その会話では別の処理が進んでいます。少し待ってからもう一度お試しください";
     trust_offer_gone:
         "this is settled already, or what people decided since says otherwise"
-        / "すでに決まったか、その後の承認の結果で成り立たなくなりました";
+        / "この質問にはすでに返事があったか、その後に案が断られるなどして、条件を満たさなくなりました";
     consent_gone:
         "there is no such call to allow"
-        / "許可を待っているその呼び出しはありません";
+        / "その呼び出しは、許可待ちの中にありません";
     consent_decided:
         "somebody has already decided about this call"
         / "この呼び出しについてはもう決まっています";

@@ -48,10 +48,10 @@ texts! {
         / "直近の {period}、{channels}で、{name} は自分から {times}話しました。";
     spoke_and_would(period: &str, channels: &str, name: &str, times: &str, unposted: &str):
         "In the last {period}, {name} spoke unasked {times} in {channels}, and would have {unposted} more where it only listens or asks first."
-        / "直近の {period}、{channels}で、{name} は自分から {times}話し、聞くだけ、または先に提案するチャンネルでは {unposted}「話す」と判断しました。";
+        / "直近の {period}、{channels}で、{name} は自分から {times}話しました。聞くだけのチャンネルと、確認してから話すチャンネルでは、{unposted}「話す」と判断しました。";
     would_where_silent(period: &str, channels: &str, name: &str, times: &str):
         "In the last {period}, {name} would have spoken {times} in {channels}, where it only listens or asks first."
-        / "直近の {period}、聞くだけ、または先に提案する{channels}で、{name} は {times}「話す」と判断しました。";
+        / "直近の {period}、{channels}（聞くだけ、または確認してから話す）で、{name} は {times}「話す」と判断しました。";
     spoke_never(period: &str, channels: &str, name: &str):
         "In the last {period}, {name} posted nothing unasked in {channels}."
         / "直近の {period}、{channels}で、{name} は自分からは何も投稿しませんでした。";
@@ -84,15 +84,15 @@ texts! {
     way: "How it is run" / "動かし方";
     only_when_asked: "Only when asked" / "呼ばれたときだけ";
     only_when_asked_means: "answers who calls it" / "呼んだ人に答える";
-    proposes_first: "Proposes first" / "先に提案する";
+    proposes_first: "Asks first" / "確認してから話す";
     proposes_first_means: "asks somebody before each post; counted as if all were approved" / "投稿の前に誰かの許可を求める（すべて許可された場合の数）";
     joins_in: "Joins in" / "会話に加わる";
     joins_in_means: "posts when the talk has rested" / "会話が落ち着いたら投稿する";
     with_policy(way: &str, policy: &str): "{way}, {policy}" / "{way}（{policy}）";
     posts_a_week: "Posts a week" / "1 週間の投稿";
     posts_in_period: "Posts" / "投稿";
-    at_open_questions: "At questions nobody took up within an hour" / "1 時間、誰も応じなかった質問に";
-    in_mid_talk: "While people were in mid-talk" / "人が話している最中に";
+    at_open_questions: "At questions nobody took up within an hour" / "1 時間以内に誰も応じなかった質問への投稿";
+    in_mid_talk: "While people were in mid-talk" / "人が話している最中の投稿";
     price_a_month: "Price a month" / "1 か月の費用";
     not_known_yet(command: &str, money: &str): "Not known yet. `{command}` finds out for {money}." / "まだわかりません。`{command}` で調べられます（{money}）。";
     not_known_unpriced(command: &str): "Not known yet. `{command}` finds out." / "まだわかりません。`{command}` で調べられます。";
@@ -101,7 +101,7 @@ texts! {
         / "「話している最中」とは、投稿の前後 1 分以内に、答える相手以外の人が同じ会話で発言していたことです。";
     price_estimated(model: &str, date: &str):
         "Prices are estimates with {model}: checks whether to speak, replies and memory, at the list prices of {date}. Without a model it costs nothing."
-        / "費用は {model} を使った場合の見積もりです。話すかどうかの判断、返答、記憶を含み、{date} 時点の定価で計算しています。モデルを使わなければ無料です。";
+        / "費用は {model} を使った場合の見積もりです。話すかどうかの判断、返答、記憶を含み、{date} 時点の料金で計算しています。モデルを使わなければ無料です。";
     price_unknown: "What a month with a model costs is not known." / "モデルを使った場合の 1 か月の費用はわかりません。";
     price_from_ledger(money: &str):
         "Prices rest on what its models cost in this period, {money} as the console counts it: checks, replies, memory and all else."
@@ -148,7 +148,7 @@ texts! {
     what_to_set: "What to set" / "設定";
     set_this:
         "These lines go into the config. `propose` asks first; `companion` joins in, `mention_only` answers only when asked, and `observe` listens and tells in this report what it would have done."
-        / "config に書く内容です。`propose` は先に提案し、`companion` は会話に加わり、`mention_only` は呼ばれたときだけ答えます。`observe` は聞くだけで、どうするつもりだったかをこのレポートに残します。";
+        / "設定ファイルに書く内容です。`propose` は確認してから話し、`companion` は会話に加わり、`mention_only` は呼ばれたときだけ答えます。`observe` は聞くだけで、どうするつもりだったかをこのレポートに残します。";
     your_model: "your model" / "使うモデル";
     often_in_mid_talk: "a third of its posts or more would be in mid-talk" / "投稿の 3 分の 1 以上が話している最中になる";
 
@@ -171,10 +171,10 @@ texts! {
         / "投稿とは、自分から話したものです。呼ばれて答えたものは別に数え、ほかのボットの発言は人の発言に数えません。";
     counted_questions:
         "A question counts as not taken up if it is asked of everybody and no other person writes beside it or in its thread within an hour, or answers it where the history says what answers what. A post at such a question counts if it comes within that hour."
-        / "全員に向けた質問で、1 時間以内にほかの人がその場所やスレッドで発言しなかったもの（どの発言への返事かが履歴に記されていれば、返事がなかったもの）を、応じた人がいない質問と数えます。投稿は、その 1 時間のうちのものを数えます。";
+        / "「応じた人がいない質問」とは、全員に向けた質問のうち、1 時間以内に、ほかの人が同じ場所にもスレッドにも書かなかったものです。どの発言への返事かが履歴に記されている場合は、返事の有無で数えます。こうした質問への投稿は、その 1 時間以内のものだけを数えます。";
     counted_answers(answers: &str, reactions: &str, checks: &str):
         "In this period: {answers} when somebody called it, {reactions} with an emoji, {checks}."
-        / "この期間：呼ばれて答えた回数 {answers}、絵文字でのリアクション {reactions}、{checks}。";
+        / "この期間：呼びかけへの {answers}、絵文字でのリアクション {reactions}、話すかどうかの {checks}。";
     counted_without_model(posts: &str, mid_talk: &str):
         "If you set `response.mode: companion` without a model, it posts quotes of earlier messages that match a question: {posts} in this history, {mid_talk} of them in mid-talk."
         / "モデルなしで `response.mode: companion` にすると、質問に合う以前の発言を引用して投稿します。この履歴では {posts}、うち話している最中 {mid_talk} 回です。";
@@ -191,8 +191,8 @@ texts! {
         "The calls for memory are estimated: an hour after new messages, at most once an hour in each channel." / "記憶のための呼び出しは推定です（新しい発言の 1 時間後、チャンネルごとに多くても 1 時間に 1 回）。";
     counted_unpriced(tokens: &str): "The price of calls with {tokens} tokens is not known; they are in no price." / "費用のわからない呼び出し（{tokens} トークン）は含まれていません。";
     counted_whole_workspace: "Prices are those of all channels of the workspace, private ones included." / "費用は、非公開のものも含め、ワークスペースのすべてのチャンネルの合計です。";
-    leaves_nothing: "This replay ran on your machine and sent nothing. With a model, its provider gets the newest messages of a channel with the names of their authors, a few old ones that fit, and what it remembers." / "この再生は皆さんのマシンだけで行い、何も送っていません。モデルを使うと、チャンネルの最新の発言（書いた人の名前つき）、関係のありそうな古い発言いくつか、記憶していることが提供元に送られます。";
-    leaves_to_model: "Its model’s provider gets the newest messages of a channel with the names of their authors, a few old ones that fit, and what it remembers. A model on your own machine keeps that there." / "モデルの提供元には、チャンネルの最新の発言（書いた人の名前つき）、関係のありそうな古い発言いくつか、記憶していることが送られます。自分のマシンのモデルなら、外には出ません。";
+    leaves_nothing: "This replay ran on your machine and sent nothing. With a model, its provider gets the newest messages of a channel with the names of their authors, a few old ones that fit, and what it remembers." / "この再生は皆さんのマシンだけで行い、何も送っていません。モデルを使うと、チャンネルの最新の発言（書いた人の名前付き）、関係のありそうな古い発言数件、覚えていることが、モデルのプロバイダーに送られます。";
+    leaves_to_model: "Its model’s provider gets the newest messages of a channel with the names of their authors, a few old ones that fit, and what it remembers. A model on your own machine keeps that there." / "モデルのプロバイダーには、チャンネルの最新の発言（書いた人の名前付き）、関係のありそうな古い発言数件、覚えていることが送られます。自分のマシンのモデルなら、外には出ません。";
     counted_anonymous:
         "Names of people who wrote were replaced, also inside texts, and links and addresses were masked. Nicknames, names of people who never wrote, products, places and what was said can still tell who somebody is. Read the page before you pass it on."
         / "書いた人の名前は発言の中も含めて置き換え、リンクとアドレスは伏せてあります。あだ名、自分では書いていない人の名前、製品や場所の名前、話の内容から、誰かがわかることもあります。このページをほかの人に渡す前に一読してください。";
@@ -206,6 +206,6 @@ texts! {
     room(letters: &str): "room-{letters}" / "チャンネル{letters}";
 
     // In the terminal.
-    write_page: "With the moments, to show to others: --report FILE.html" / "ほかの人に見せるページ（場面つき）：--report FILE.html";
-    write_page_ledger: "With the moments, to show to others: --html FILE.html" / "ほかの人に見せるページ（場面つき）：--html FILE.html";
+    write_page: "With the moments, to show to others: --report FILE.html" / "ほかの人に見せるページ（場面付き）：--report FILE.html";
+    write_page_ledger: "With the moments, to show to others: --html FILE.html" / "ほかの人に見せるページ（場面付き）：--html FILE.html";
 }

@@ -14,6 +14,10 @@ texts! {
     holds(value: &str):
         " What holds is {value}: the config, or what somebody else has set, allows no more."
         / "ただし、いま効いているのは「{value}」です。設定ファイルやほかの人の設定で許された範囲までしか変えられないためです。";
+    /// Appended to [`changed`] for a budget in money.
+    unpriced:
+        " The price of a model in use is not known, so its calls are not counted."
+        / "ただし、料金のわからないモデルが使われており、その呼び出しは予算に数えられません。";
     cleared(place: &str, setting: &str, value: &str):
         "Done, {place}: nothing is set there for {setting} any more, so it is {value}."
         / "{setting}を元に戻しました（{place}）。いまは「{value}」です。";
@@ -83,7 +87,7 @@ texts! {
     title: "Settings" / "設定";
     explained:
         "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
-        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。文章での注文は、「指示」で出してください。";
+        / "再起動なしですぐに効き、設定ファイルより優先されます。ただし、設定ファイルで許された範囲は超えられません。話し方などを文章で伝えるときは、「指示」を使ってください。";
     place: "Where" / "対象";
     of_threads: "Threads with settings of their own" / "個別に設定したスレッド";
     no_threads: "No thread here has any." / "個別に設定したスレッドはありません。";

@@ -18,7 +18,7 @@ texts! {
         / "判断し直せません。ルールで決まったか、呼びかけへの返答だったため、モデルに判断を求めていません。";
     prompt_gone:
         "This can’t be judged again: its prompt is not kept. Prompts are kept for retention.prompts_days, and go when a message behind them is edited, deleted, forgotten or older than retention.messages_days."
-        / "判断し直せません。当時のプロンプトが残っていません。プロンプトの保存期間は retention.prompts_days で、元の発言が編集・削除・忘却されたり、retention.messages_days より古くなったりすると消えます。";
+        / "判断し直せません。当時のプロンプトが残っていません。プロンプトの保存期間は retention.prompts_days で、元の発言が編集・削除・消去されたり、retention.messages_days より古くなったりすると消えます。";
     messages_gone:
         "This can’t be judged again: the messages that it was about are not there any more."
         / "判断し直せません。対象の発言が残っていません。";

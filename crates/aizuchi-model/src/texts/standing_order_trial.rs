@@ -15,7 +15,7 @@ texts! {
         / "ここでは内蔵のルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
     unpriced:
         "I didn’t try it, because the model’s price is not known; the config names it in `models.prices`."
-        / "モデルの料金が不明なので、試していません。料金は設定の `models.prices` に書けます。";
+        / "モデルの料金が不明なので、試していません。料金は設定ファイルの `models.prices` に書けます。";
     over_budget:
         "I didn’t try it: that would cost more than I may spend on it."
         / "使ってよい金額を超えるため、試していません。";
@@ -38,20 +38,20 @@ texts! {
 
     spoke(days: i64, spoke: &str, silent: usize):
         "Of {spoke} it spoke here unasked in the last {days} days, {silent} would have stayed silent."
-        / "直近 {days} 日間にここで自発的に発言した {spoke}のうち、{silent} 回は黙っていたはずです。";
+        / "この指示があれば、直近 {days} 日間にここで自分から話した {spoke}のうち、{silent} 回は黙っていたはずです。";
     silent(silent: &str, spoken: usize):
         " Of {silent} it stayed silent, it would have spoken in {spoken}."
-        / "黙っていた {silent}のうち、{spoken} 回は発言していたはずです。";
+        / "黙っていた {silent}のうち、{spoken} 回は、指示があれば話していたはずです。";
     never_spoke(days: i64):
         "In the last {days} days it never spoke here unasked."
-        / "直近 {days} 日間、ここで自発的に発言していません。";
+        / "直近 {days} 日間、ここで自分から話していません。";
     // The page for trying an order.
     title: "Try an order" / "指示を試す";
     explained(name: &str, days: i64, most: usize):
         "The judge’s model judges the newest moments of the last {days} days in #{name} again with the order in its prompt: at most {most} at which it "
         "spoke unasked, and as many at which its judge left it silent. Where it decides otherwise, it is asked once more without the order. Memories are "
         "left out. Nothing is posted, and nobody follows the order yet."
-        / "#{name} の直近 {days} 日間の場面を、指示をプロンプトに入れて判断役のモデルがもう一度判断します。自発的に発言した場面と、判断役が見送った場面を、それぞれ"
+        / "#{name} の直近 {days} 日間の場面を、指示をプロンプトに入れて判断役のモデルがもう一度判断します。自分から話した場面と、判断役が見送った場面を、それぞれ"
           "新しいものから最大 {most} 件です。判断が変わった場面は、指示なしでもう一度確かめます。記憶は使いません。投稿はせず、指示にはまだ従いません。";
     order: "Order" / "指示";
     result: "What it would have changed" / "変わっていたこと";
@@ -60,9 +60,9 @@ texts! {
         / "ここでは内蔵のルールが判断していて、指示を読みません。何も変わっていなかったはずです。言語モデルを選ぶと試せます。";
     no_moments(days: i64):
         "In the last {days} days no judge was asked here, so there is nothing to try it on."
-        / "直近 {days} 日間、ここで判断役に聞いた場面がないため、試せません。";
+        / "直近 {days} 日間、ここで判断役に尋ねた場面がないため、試せません。";
     newly_silent(count: usize): "Would have stayed silent: {count}" / "黙っていたはずの場面：{count} 件";
-    newly_speaking(count: usize): "Would have spoken: {count}" / "発言していたはずの場面：{count} 件";
+    newly_speaking(count: usize): "Would have spoken: {count}" / "話していたはずの場面：{count} 件";
     before: "Then" / "当時";
     with_order: "With the order" / "指示あり";
     save: "Save the order" / "この指示に従う";

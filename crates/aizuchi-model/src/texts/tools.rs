@@ -75,7 +75,7 @@ texts! {
     calls_left_out(count: usize, most: usize):
         "Further calls were left out: {count}. At most {most} are made at a time."
         / "一度に実行できるのは {most} 件までなので、残りの {count} 件は実行していません。";
-    empty_query: "Give words to search for." / "検索クエリを入力してください";
+    empty_query: "Give words to search for." / "検索する言葉を指定してください。";
     search_failed: "The search does not work right now." / "いまは検索できません。";
     found_in_prompt:
         "Everything that was found stands in the conversation above."
@@ -94,7 +94,7 @@ texts! {
     tool_said_nothing: "The tool has nothing to say to that." / "ツールの結果は空でした。";
     tool_failed: "The tool says that it failed:" / "ツールがエラーを返しました:";
     answer_cut: "(The rest is left out.)" / "（以下は省略しました）";
-    nothing_found: "Nothing was found." / "検索結果が見つかりませんでした";
+    nothing_found: "Nothing was found." / "検索結果が見つかりませんでした。";
 
     // Answers of the web tools.
     web_results(query: &str): "Found on the web for “{query}”:" / "「{query}」の検索結果:";
@@ -103,7 +103,7 @@ texts! {
         / "いまはウェブ検索を使えません。いまある情報で答えてください。";
     no_page_address:
         "This is no address of a page. Give one that begins with http:// or https://."
-        / "無効なURLです。http:// または https:// で始まるURLを指定してください";
+        / "無効な URL です。http:// または https:// で始まる URL を指定してください。";
     unknown_page_address:
         "This address is not read, because it stands neither in the conversation nor in what a search "
         "found. Use one from there, exactly as it is written."
@@ -119,11 +119,11 @@ texts! {
         "This holds a key or a token, so it was not sent."
         / "鍵やトークンが含まれているので、送りませんでした。";
     page_timed_out:
-        "The page did not come in time." / "ページの取得がタイムアウトしました";
-    page_not_read: "The page could not be read." / "ページを取得できませんでした";
+        "The page did not come in time." / "ページの取得がタイムアウトしました。";
+    page_not_read: "The page could not be read." / "ページを取得できませんでした。";
     page_status(status: u16):
         "The page could not be read: its server answered with the status {status}."
-        / "ページを取得できませんでした（ステータス {status}）";
+        / "ページを取得できませんでした（ステータス {status}）。";
     page_not_text:
         "This is neither a page nor plain text nor JSON nor a PDF with text in it, so it cannot be read."
         / "HTML、テキスト、JSON、文字の入った PDF のどれでもないので読めません。";
@@ -131,7 +131,7 @@ texts! {
     page_empty:
         "The page has no text that can be read without running its scripts."
         / "スクリプトを動かさずに読める文章がありません。";
-    page_cut: "(The rest of the page is left out.)" / "（コンテンツが切り詰められました）";
+    page_cut: "(The rest of the page is left out.)" / "（ページの続きは省略しました）";
     web_limit_of_reply:
         "Nothing more can be looked up on the web for this answer. Answer with what you have."
         / "この返信のためにウェブで調べられる回数を使い切りました。いまある情報で答えてください。";

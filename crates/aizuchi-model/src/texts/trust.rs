@@ -22,7 +22,7 @@ texts! {
     not_yet: "Not yet" / "まだ早い";
     too_late:
         "This is settled already, or what was decided since says otherwise."
-        / "すでに決まったか、その後の判断の結果で成り立たなくなりました。";
+        / "この質問にはすでに返事があったか、その後に案が断られるなどして、条件を満たさなくなりました。";
     heading: "Speaking by itself" / "自分から話すこと";
     /// On a channel's page, while it is in force.
     in_force(least: f64):

@@ -7,10 +7,10 @@ texts! {
     details(channel: &str): "How it comes about: {channel}" / "内訳：{channel}";
     posts: "What it said unasked" / "自分から話した発言";
     silences: "What it left" / "見送った場面";
-    declined: "Proposals that a person declined" / "人が断った提案";
+    declined: "Proposals that a person declined" / "人が断った案";
     median_answer: "A person answered after (median)" / "人が答えるまで（中央値）";
     never_answered: "Never answered" / "答えがないまま";
-    steps: "What the confidence it demands rests on" / "話す確信度の根拠";
+    steps: "What the confidence it demands rests on" / "必要な確信度の根拠";
     step_up_to: "Confidence up to" / "確信度（以下）";
     step_welcome: "Welcome" / "歓迎された割合";
     step_labels: "Words and marks" / "件数";

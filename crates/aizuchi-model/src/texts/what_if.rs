@@ -19,7 +19,7 @@ texts! {
     min_wait_floor: "Waits at least (seconds)" / "待つ時間の下限（秒）";
     max_wait: "Waits at most (seconds)" / "待つ時間の上限（秒）";
     max_delay: "Speaks after at most (seconds)" / "発言までの遅れの上限（秒）";
-    cooldown: "After an unasked post, waits (seconds)" / "自発的な発言のあと空ける時間（秒）";
+    cooldown: "After an unasked post, waits (seconds)" / "自分から話したあと空ける時間（秒）";
     in_force(value: &str): "now {value}" / "現在 {value}";
     gates: "Says nothing without asking the judge" / "判断を求めずに黙る場面";
     run: "Try it" / "試す";
@@ -37,7 +37,7 @@ texts! {
     tolerance(labels: usize, least: usize, present: &str, tried: &str):
         "A tolerance is set here. By {labels} labels, which are marks and words whose welcome is clear (it takes {least}), it comes to a confidence of "
         "{present} under the settings in force, and of {tried} under these. What holds moves there by small steps."
-        / "ここでは tolerance が設定されています。評価と、受け取られ方のはっきりした発言を合わせた {labels} 件（{least} 件以上で有効）から、求める確信度は現在の設定で "
+        / "ここでは tolerance が設定されています。評価と、受け取られ方のはっきりした発言を合わせた {labels} 件（{least} 件以上で有効）から、必要な確信度は現在の設定で "
           "{present}、試した設定で {tried} になります。実際の値は、少しずつそこへ近づきます。";
     in_force_column: "In force" / "現在の設定";
     tried_column: "Tried" / "試した設定";
@@ -53,7 +53,7 @@ texts! {
     newly_unknown(count: usize): "Not known: {count}" / "不明：{count} 件";
     unknown_explained:
         "There is no recorded verdict on these moments, so nobody knows whether it would speak."
-        / "これらの場面には判断の記録がなく、発言するかどうかは分かりません。";
+        / "これらの場面には判断の記録がなく、発言するかどうかはわかりません。";
     shown_of(shown: usize, count: usize):
         "The first {shown} of {count} are shown."
         / "{count} 件のうち最初の {shown} 件を表示しています。";
@@ -79,8 +79,8 @@ texts! {
     ordered_over(place: &str, name: &str, value: &str):
         "Somebody has set the confidence ({place}), and that stands over config.yaml: min_confidence in this patch does not hold before it is taken back. "
         "“@{name} set confidence {value}”, said in the channel by an admin, or “Settings” on the channel's page, sets it at once."
-        / "確信度はすでに指示で設定されていて（{place}）、config.yaml より優先されます。それを元に戻すまで、この min_confidence は効きません。"
-          "チャンネルで管理者が「@{name} 確信度を{value}にして」と指示するか、チャンネルのページの「設定」で変えると、すぐに効きます。";
+        / "確信度はすでにチャットかコンソールで設定されていて（{place}）、config.yaml より優先されます。それを元に戻すまで、この min_confidence は効きません。"
+          "チャンネルで管理者が「@{name} 確信度を{value}にして」と書くか、チャンネルのページの「設定」で変えると、すぐに効きます。";
 
     wrong_number(name: &str): "{name} is not a number that it may have" / "{name} の値が正しくありません";
 }
@@ -91,7 +91,7 @@ pub fn gate(language: Language, name: &str) -> &'static str {
         "directed" => pick(language, "what is said to somebody else", "ほかの人に宛てた発言"),
         "unchanged" => pick(language, "nothing new since it last looked", "前回から変化がない"),
         "nothing_open" => pick(language, "nobody waits for anything", "返事を待つ人がいない"),
-        "cooldown" => pick(language, "it has just spoken unasked", "自発的に発言したばかり"),
+        "cooldown" => pick(language, "it has just spoken unasked", "自分から話したばかり"),
         _ => pick(language, "it has said much lately", "最近の発言の割合が高い"),
     }
 }

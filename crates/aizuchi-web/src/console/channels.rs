@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::layout::{Layout, ListSlice, Section, TimeView, address_with, render};
-use crate::console::order_journal::{JournalNames, OrderRow};
+use crate::console::order_journal::{JournalNames, OrderRow, joined};
 use crate::console::orders::{ChannelsBody, give, given, with_done};
 use crate::console::snapshot;
 use crate::language::PageLanguage;
@@ -99,6 +99,7 @@ named_enum! {
         Silent,
         Muted,
         Failing,
+        Disconnected,
         Undelivered,
         Costly,
     }
@@ -129,6 +130,8 @@ struct ListedChannel {
     status: ChannelStatus,
     /// Whether all channels of its workspace are muted.
     is_workspace_muted: bool,
+    /// Whether its workspace cannot be heard now.
+    is_disconnected: bool,
     /// Whether messages of it may be missing.
     is_unread: bool,
     /// The number of posts that could not be delivered.
@@ -147,7 +150,7 @@ pub async fn page(
     let shown: Vec<_> = channels.into_iter().skip(query.after).take(PAGE).collect();
     let known = workspaces::all(&web).await?;
     let done = query.done(&web, &visitor.access, language).await?;
-    let undoable = done.iter().filter(|row| row.may_undo).map(|row| row.number.to_string());
+    let undoable = done.iter().flat_map(|row| &row.undoable).map(ToString::to_string);
     let undoable = undoable.collect::<Vec<_>>().join(",");
     let list = ("channels", &*query.address(query.sort));
     render(&ChannelsPage {
@@ -245,6 +248,7 @@ impl ChannelFilter {
             }
             Self::Muted => status.muted_until.is_some() || channel.is_workspace_muted,
             Self::Failing => channel.is_unread || status.decisions_today.contains_key("failed"),
+            Self::Disconnected => channel.is_disconnected,
             Self::Undelivered => channel.undelivered > 0,
             Self::Costly => status.tokens_today > 0,
         }
@@ -299,7 +303,13 @@ impl ChannelsQuery {
         let text = self.q.trim().trim_start_matches('#').to_lowercase();
         let mut found = Vec::new();
         for workspace in status.workspaces {
-            let unread = unread(web, &workspace.workspace);
+            let progress = workspaces::backfill_progress(web, &workspace.workspace).await?;
+            let is_unread = |id: &ChannelId| {
+                progress
+                    .as_ref()
+                    .is_some_and(|it| it.behind.contains(id) || it.failing.contains_key(id))
+            };
+            let outage = workspaces::outage(web, &workspace.workspace);
             let of = Some(workspace.workspace.clone());
             let letters = DeadLetterQuery { workspace: of, before: None, limit: MOST_READ };
             let letters = web.archive.dead_letters(&letters).await?;
@@ -309,7 +319,8 @@ impl ChannelsQuery {
             found.extend(workspace.channels.into_iter().map(|status| ListedChannel {
                 workspace: workspace.workspace.clone(),
                 is_workspace_muted: workspace.muted_until.is_some(),
-                is_unread: unread.contains(&status.id),
+                is_disconnected: outage.is_some(),
+                is_unread: is_unread(&status.id),
                 undelivered: undelivered(&status.id),
                 status,
             }));
@@ -358,14 +369,7 @@ impl ChannelsQuery {
         }
         orders.retain(|given| given.record.kind == OrderKind::ChangeChannels);
         let names = JournalNames::read(web, access, (&orders, &[]), &[], language).await?;
-        Ok(orders.iter().map(|given| names.row(given, language)).collect())
+        let rows = orders.iter().map(|given| names.row(given, language)).collect();
+        Ok(joined(rows, &web.zone))
     }
-}
-
-/// Returns the channels of a workspace that have not been read since the last gap, or cannot be read.
-fn unread(web: &Web, workspace: &WorkspaceId) -> BTreeSet<ChannelId> {
-    let platform = web.platforms.for_workspace(workspace).ok();
-    let progress = platform.and_then(|platform| platform.backfill_progress());
-    progress
-        .map_or(BTreeSet::new(), |it| it.behind.into_iter().chain(it.failing.into_keys()).collect())
 }

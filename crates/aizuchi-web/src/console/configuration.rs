@@ -1,37 +1,78 @@
 //! The page of the config in force.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_config::written::FileSetting;
+use aizuchi_config::settings::{ConfigSetting, ValueSource};
 use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
 use askama::Template;
-use axum::extract::{Extension, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use axum::response::Html;
+use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::configuration::{self, ConfigInForce, ReloadAnswer};
-use crate::console::layout::{Layout, Section, render};
+use crate::console::layout::{Layout, Section, channel_address, render};
+use crate::console::snapshot;
 use crate::language::PageLanguage;
-use crate::{ApiProblem, Web};
+use crate::{ApiProblem, Web, workspaces};
+
+/// The maximum number of settings above those at their default.
+const MOST_SHOWN: usize = 100;
+/// The maximum number of channels that a setting names.
+const MOST_CHANNELS: usize = 10;
+/// The key that an order for a channel or a workspace replaces.
+const ORDERED_KEYS: [(SettingKind, &str); 5] = [
+    (SettingKind::Language, "language"),
+    (SettingKind::MinConfidence, "response.min_confidence"),
+    (SettingKind::Timing, "response.timing"),
+    (SettingKind::Announce, "response.announce"),
+    (SettingKind::MoneyPerDay, "budget.money_per_day"),
+];
 
 #[derive(Template)]
 #[template(path = "console/configuration.html")]
 struct ConfigurationPage<'a> {
     layout: Layout<'a>,
     file: Option<String>,
-    written: Vec<FileSetting>,
-    need_restart: Option<String>,
+    q: String,
+    /// What is not at its default, or what was searched for.
+    first: Vec<ConfigSetting>,
+    /// The number of these that are left out.
+    left_out: usize,
+    /// What is at its default, by section.
+    defaults: BTreeMap<String, Vec<ConfigSetting>>,
+    differing: DifferingChannels,
+    workspaces: Vec<(String, String)>,
+    /// What can be ordered: the name, the word, and the values.
+    kinds: Vec<(&'static str, &'static str, String)>,
+    need_restart: Vec<String>,
     /// What the reload did that was just asked for.
     reloaded: Vec<String>,
+}
+
+/// The keys that channels replace, with the names and addresses of the channels where another value is in force.
+type DifferingChannels = BTreeMap<&'static str, Vec<(String, String)>>;
+
+#[derive(Deserialize)]
+pub struct ConfigurationQuery {
+    /// What the key, the value or the meaning contains.
+    #[serde(default)]
+    q: String,
 }
 
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
+    query: Result<Query<ConfigurationQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    show(&web, &visitor, language, Vec::new())
+    let Query(ConfigurationQuery { q }) = query.map_err(workspaces::unclear)?;
+    show(&web, &visitor, language, q.trim().to_owned(), Vec::new()).await
 }
 
 /// Reads the config again, and shows what is in force now.
@@ -41,7 +82,7 @@ pub async fn reload(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let reloaded = configuration::reload_for(&web, &visitor.access).await?;
-    show(&web, &visitor, language, told(reloaded, language))
+    show(&web, &visitor, language, String::new(), told(reloaded, language)).await
 }
 
 fn told(reloaded: ReloadAnswer, language: Language) -> Vec<String> {
@@ -55,20 +96,78 @@ fn told(reloaded: ReloadAnswer, language: Language) -> Vec<String> {
     [changed].into_iter().chain(refused).chain(warnings).collect()
 }
 
-fn show(
+async fn show(
     web: &Web,
     visitor: &Visitor,
     language: Language,
+    q: String,
     reloaded: Vec<String>,
 ) -> Result<Html<String>, ApiProblem> {
-    let ConfigInForce { file, written, need_restart } = configuration::read(web, &visitor.access)?;
-    let need_restart = (!need_restart.is_empty())
-        .then(|| texts::configuration::need_restart(language, &need_restart.join(", ")));
+    let ConfigInForce { file, settings, need_restart } = configuration::read(web, &visitor.access)?;
+    let differing = differing_channels(web, visitor).await?;
+    let wanted = q.to_lowercase();
+    let is_wanted = |setting: &ConfigSetting| {
+        let value = setting.value.as_deref().unwrap_or_default();
+        let parts = [&*setting.key, value, setting.meaning(language)];
+        parts.iter().any(|part| part.to_lowercase().contains(&wanted))
+    };
+    let (mut first, others): (Vec<_>, Vec<_>) =
+        settings.into_iter().filter(is_wanted).partition(|setting| {
+            !wanted.is_empty()
+                || setting.source != ValueSource::Default
+                || need_restart.contains(&setting.key)
+                || differing.get(&*setting.key).is_some_and(|channels| !channels.is_empty())
+        });
+    let left_out = first.len().saturating_sub(MOST_SHOWN);
+    first.truncate(MOST_SHOWN);
+    let mut defaults: BTreeMap<String, Vec<ConfigSetting>> = BTreeMap::new();
+    for setting in others {
+        let section = setting.key.split_once('.').map_or("", |(section, _)| section);
+        defaults.entry(section.to_owned()).or_default().push(setting);
+    }
+    let rulebook = web.room.rulebook();
+    let kinds = SettingKind::all().filter(|kind| rulebook.offers(*kind)).map(|kind| {
+        let values = match (kind, kind.choices()) {
+            (SettingKind::Model, _) => rulebook.model_choices.join(", "),
+            (_, Ok(choices)) => choices.join(", "),
+            (_, Err(hint)) => hint.to_owned(),
+        };
+        (kind.name(), texts::settings::command_word(language, kind), values)
+    });
     render(&ConfigurationPage {
         layout: Layout::new(web, visitor, language, Section::Configuration),
+        workspaces: workspaces::choices(web, &workspaces::all(web).await?, language),
+        kinds: kinds.collect(),
         file,
-        written,
+        q,
+        first,
+        left_out,
+        defaults,
+        differing,
         need_restart,
         reloaded,
     })
+}
+
+async fn differing_channels(web: &Web, visitor: &Visitor) -> Result<DifferingChannels, ApiProblem> {
+    let rulebook = web.room.rulebook();
+    let keys = ORDERED_KEYS.iter().map(|(_, key)| *key).chain(["response.mode"]);
+    let mut differing: DifferingChannels = keys.map(|key| (key, Vec::new())).collect();
+    for workspace in snapshot::read(web, &visitor.access, None).await?.workspaces {
+        let known = web.archive.channels(&workspace.workspace).await?.into_iter();
+        let known: BTreeMap<_, _> = known.map(|channel| (channel.id.clone(), channel)).collect();
+        for status in workspace.channels {
+            let Some(channel) = known.get(&status.id) else { continue };
+            let (here, around) =
+                (rulebook.rules_in(&Place::of_channel(channel)), &rulebook.default_rules);
+            let ordered = ORDERED_KEYS.iter();
+            let ordered = ordered.filter(|(kind, _)| kind.value_in(here) != kind.value_in(around));
+            let mode = (status.mode != around.mode.name()).then_some("response.mode");
+            for key in ordered.map(|(_, key)| *key).chain(mode) {
+                let address = channel_address(&workspace.workspace, &status.id);
+                differing.entry(key).or_default().push((status.name.clone(), address));
+            }
+        }
+    }
+    Ok(differing)
 }

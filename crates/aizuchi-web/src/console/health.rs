@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::models::{ProblemView, problems};
 use crate::{ApiProblem, Web, views, workspaces};
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +39,7 @@ pub struct ModelHealth {
     pub in_use: bool,
     pub calls: usize,
     pub failures: usize,
-    /// When the current run of failures began; null if the newest call succeeded.
+    /// When the current run of failures began, or now if only the program's own checks fail; null if the model answers.
     pub failing_since: Option<f64>,
     /// The error of the newest failure among these calls.
     pub last_error: Option<Arc<str>>,
@@ -84,7 +85,6 @@ const RECENT_CALLS: usize = 1000;
 /// Reads the state of the program, and the pending steps of all workspaces or of one.
 pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiProblem> {
     let now = web.clock.now();
-    let calls = web.archive.recent_calls(RECENT_CALLS).await?;
     let (mut steps, mut memories) = (Vec::new(), Vec::new());
     for workspace in workspaces::wanted(web, only).await? {
         let pending = web.archive.pending_steps(&workspace).await?;
@@ -104,18 +104,55 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
             .last_backup()
             .max(web.archive.last_backup().await?)
             .map(views::seconds),
-        models: model_health(&calls, &web.models.in_use()),
+        models: read_models(web).await?,
         steps,
         memories,
     })
 }
 
-/// Returns the models in use whose newest call failed.
+/// Returns the models in use that fail now, for all pages and metrics.
 pub async fn failing_models(web: &Web) -> Result<Vec<Arc<str>>, ApiProblem> {
-    let calls = web.archive.recent_calls(RECENT_CALLS).await?;
-    let models = model_health(&calls, &web.models.in_use()).into_iter();
+    let models = read_models(web).await?.into_iter();
     let failing = models.filter(|health| health.in_use && health.failing_since.is_some());
     Ok(failing.map(|health| health.model).collect())
+}
+
+/// Reads the health of each model from its newest calls, and from what the program has found out since without one.
+async fn read_models(web: &Web) -> Result<Vec<ModelHealth>, ApiProblem> {
+    let calls = web.archive.recent_calls(RECENT_CALLS).await?;
+    let mut models = model_health(&calls, &web.models.in_use());
+    for health in &mut models {
+        let answered = web.models.answered_at(&health.model).map(views::seconds);
+        if answered.is_some() && answered > health.last_failure {
+            health.failing_since = None;
+        }
+    }
+    for ProblemView { model, .. } in problems(web, web.persona.language) {
+        let now = views::seconds(web.clock.now());
+        match models.iter_mut().find(|health| *health.model == *model) {
+            Some(health) => {
+                health.failing_since.get_or_insert(now);
+            }
+            None => {
+                models.insert(0, ModelHealth { failing_since: Some(now), ..unasked(&model, true) });
+            }
+        }
+    }
+    Ok(models)
+}
+
+/// The health of a model without recent calls.
+fn unasked(model: &str, in_use: bool) -> ModelHealth {
+    let (failing_since, last_error, last_failure) = (None, None, None);
+    ModelHealth {
+        model: model.into(),
+        in_use,
+        calls: 0,
+        failures: 0,
+        failing_since,
+        last_error,
+        last_failure,
+    }
 }
 
 fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
@@ -158,15 +195,8 @@ fn waiting_memory(pending: PendingMemory) -> WaitingMemory {
 fn model_health(calls: &[RecentCall], used: &HashSet<String>) -> Vec<ModelHealth> {
     let mut models: BTreeMap<&str, ModelHealth> = BTreeMap::new();
     for call in calls {
-        let health = models.entry(&call.model).or_insert_with(|| ModelHealth {
-            model: call.model.clone(),
-            in_use: used.contains(&*call.model),
-            calls: 0,
-            failures: 0,
-            failing_since: None,
-            last_error: None,
-            last_failure: None,
-        });
+        let in_use = used.contains(&*call.model);
+        let health = models.entry(&call.model).or_insert_with(|| unasked(&call.model, in_use));
         let is_failing = health.failures == health.calls;
         health.calls += 1;
         if call.result != AttemptResult::Failed {

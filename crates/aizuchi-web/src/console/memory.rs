@@ -1,4 +1,4 @@
-//! The memories of a workspace, a channel or a user. Entries and memos are edited in place, and the journal at the
+//! The memories of a workspace or a channel, and what is remembered of a person. Entries and memos are edited in place, and the journal at the
 //! foot lists every change.
 
 pub mod versions;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::{ChannelId, User, WorkspaceId};
+use aizuchi_model::chat::User;
 use aizuchi_model::memory::{MemoryScope, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -17,13 +17,13 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
-use axum::response::{Html, Redirect};
+use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::console::layout::{
-    Layout, ListPart, ListSlice, Section, encode, memory_address, render,
+    Layout, ListPart, ListSlice, Section, address_with, memory_address, render,
 };
 use crate::console::memory::views::{
     ChannelRow, JournalPage, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
@@ -44,10 +44,7 @@ struct MemoryPage<'a> {
     /// The id and the label of each workspace.
     workspaces: Vec<(String, String)>,
     channels: Vec<(String, String, bool)>,
-    user: String,
     reads_users: bool,
-    /// The requested user, if nothing is known about them.
-    nobody: Option<String>,
     withheld: Option<&'static str>,
     memories: Vec<MemoryView>,
     /// A note, if memories of threads are left out.
@@ -71,23 +68,29 @@ struct MemoryPage<'a> {
 pub struct MemoryQuery {
     workspace: String,
     channel: String,
-    #[serde(rename = "person")]
-    user: String,
+    /// Leads to the page of people.
+    person: String,
     /// The number of memos before those that are shown.
     memos_after: usize,
     before: Option<i64>,
 }
 
 /// The number of memos per page. The API returns all.
-const MEMOS: usize = 50;
+const MEMOS: usize = 20;
+/// The number of entries of a memory, and of channels, that are shown at first.
+const SHOWN: usize = 10;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
     query: Result<Query<MemoryQuery>, QueryRejection>,
-) -> Result<Html<String>, ApiProblem> {
+) -> Result<Response, ApiProblem> {
     let query = query.map_or(MemoryQuery::default(), |Query(query)| query);
+    if !query.person.trim().is_empty() {
+        let fields = [("workspace", &*query.workspace), ("person", query.person.trim())];
+        return Ok(Redirect::to(&address_with("/console/people", &fields)).into_response());
+    }
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
@@ -102,24 +105,17 @@ pub async fn page(
     };
     let channel = channel.as_ref();
     let reads_users = access.may_read(&workspace, aizuchi_model::chat::Visibility::Public);
-    let name = query.user.trim().trim_start_matches('@');
-    let user = match reads_users && !name.is_empty() {
-        true => Some(RememberedUser::find(&web, &workspace, name).await?),
-        false => None,
-    };
-    let CurrentMemories { memories: mut found, is_cut } = match (channel, &user) {
-        (None, Some(_)) => memories::read_all(&web, &workspace).await?,
-        _ => memories::read(&web, &workspace, channel).await?,
-    };
-    let mut memos = memories::read_memos(&web, access, &workspace, channel).await?;
+    let CurrentMemories { memories: mut found, is_cut } =
+        memories::read(&web, &workspace, channel).await?;
+    let memos = memories::read_memos(&web, access, &workspace, channel).await?;
     let places = Places::read(&web, access, &workspace).await?;
-    let rows = match channel.is_none() && user.is_none() {
+    let rows = match channel.is_none() {
         true => places.rows(&found),
         false => Vec::new(),
     };
     let journal = JournalPage::read(&web, access, &workspace, channel, query.before).await?;
     let all = found.clone();
-    if channel.is_none() && user.is_none() {
+    if channel.is_none() {
         found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
     }
     let journaled = all.iter().filter(|memory| journal.names(memory.id));
@@ -137,12 +133,11 @@ pub async fn page(
         names: web.archive.users(&workspace).await?,
         places: &places,
         sources,
-        user: user.as_ref(),
+        user: None,
     };
     let journal_rows = journal.rows(&builder, &all, &memos);
     let views = builder.memories(&web, &found).await?;
-    memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
-    let address = address(&workspace, channel, &query.user);
+    let address = memory_address(&workspace, channel);
     let all_memos = memos.len();
     let memos = memos.iter().skip(query.memos_after).take(MEMOS);
     let memos: Vec<MemoView> = memos.map(|(id, memo)| builder.memo(*id, memo)).collect();
@@ -160,7 +155,6 @@ pub async fn page(
         workspaces: workspaces::choices(&web, &known, language),
         channels: places.choices(channel),
         reads_users,
-        nobody: (user.is_some() && views.is_empty() && all_memos == 0).then(|| name.to_owned()),
         withheld: is_withheld.then(|| access.withheld(language)),
         memories: views,
         threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
@@ -176,10 +170,10 @@ pub async fn page(
             after => format!("{address}&memos_after={after}"),
         },
         address,
-        user: query.user,
         workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
     })
+    .map(IntoResponse::into_response)
 }
 
 /// Returns what is remembered of a user: the entries of memories and the memos that come from their messages or have
@@ -191,7 +185,6 @@ pub async fn of_user(
     language: Language,
 ) -> Result<(Vec<MemoryView>, Vec<MemoView>), ApiProblem> {
     let workspace = &user.workspace;
-    let wanted = RememberedUser::find(web, workspace, user.id.as_str()).await?;
     let found = memories::read_all(web, workspace).await?.memories;
     let entries = found.iter().flat_map(|memory| &memory.entries);
     let readable = entries.filter(|entry| memories::may_read(access, workspace, entry));
@@ -202,20 +195,12 @@ pub async fn of_user(
         names: web.archive.users(workspace).await?,
         places: &Places::read(web, access, workspace).await?,
         sources: memories::sources(web, workspace, behind).await?,
-        user: Some(&wanted),
+        user: Some(RememberedUser(user)),
     };
     let memos = memories::read_memos(web, access, workspace, None).await?.into_iter();
-    let memos = memos.filter(|(_, memo)| wanted.is_in_memo(memo));
+    let memos = memos.filter(|(_, memo)| RememberedUser(user).is_in_memo(memo));
     let memos = memos.map(|(id, memo)| builder.memo(id, &memo)).collect();
     Ok((builder.memories(web, &found).await?, memos))
-}
-
-fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, user: &str) -> String {
-    let address = memory_address(workspace, channel);
-    match user.trim() {
-        "" => address,
-        user => format!("{address}&person={}", encode(user)),
-    }
 }
 
 /// The fields of the forms on the page.

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::settings::unpriced_note;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
 use aizuchi_store::FORGOTTEN_USER_ID;
 use aizuchi_store::order_journal::{ChannelsRecord, GivenOrder, OrderKind};
@@ -18,7 +20,9 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
 use axum::response::Html;
-use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::access::Visitor;
@@ -54,22 +58,39 @@ struct OrdersPage<'a> {
     back: String,
 }
 
+/// What was ordered in one go, or what a person did who visited within a day.
 pub struct OrderRow {
     key: String,
-    pub number: i64,
-    at: TimeView,
-    pub workspace: String,
+    at: Timestamp,
+    /// Set for the first row of a day.
+    day: Option<Date>,
     by: String,
     pub what: String,
     /// Set for a mute with an end.
     until: Option<TimeView>,
-    pub place: String,
+    /// Rows with the same key that are no further apart than this stand for one.
+    joint: Option<(String, SignedDuration)>,
+    parts: Vec<OrderPart>,
+    /// How many such rows of the journal this stands for.
+    times: usize,
+    /// What an order for several channels did.
+    change: Option<ChannelsRecord>,
+    /// The names of the channels that it did not change.
+    unchanged: Vec<String>,
+    /// The numbers of the orders that can be undone.
+    pub undoable: Vec<i64>,
+    /// What the order does not do, if it is a budget.
+    pub note: Option<&'static str>,
+}
+
+/// What an order concerns in a workspace.
+#[derive(PartialEq)]
+struct OrderPart {
+    workspace: String,
+    place: String,
     /// The page of the channel or the decision.
     address: Option<String>,
-    /// Whether it can be undone.
-    pub may_undo: bool,
-    /// The channels that an order for several did not change.
-    pub unchanged: Option<String>,
+    is_whole: bool,
 }
 
 struct OptOutRow {
@@ -92,6 +113,15 @@ pub struct OrdersPageQuery {
 
 /// The number of users who have opted out per page. The API returns all.
 const USERS: usize = 100;
+/// What a person may order for several channels or workspaces in one go.
+const IN_ONE_GO: [OrderKind; 4] =
+    [OrderKind::Mute, OrderKind::Unmute, OrderKind::Mode, OrderKind::ChangeSetting];
+/// The number of orders per page, besides sign-ins. The API returns more.
+const ROWS: usize = 75;
+/// The maximum number of channels that are named in a row.
+const MOST_NAMES: usize = 10;
+/// The maximum number of entries of the journal that are read for a page, many of which may be sign-ins.
+const MOST_READ: usize = 1000;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -116,7 +146,25 @@ pub async fn page(
         (Vec::new(), page.reads, page.older)
     } else {
         let wanted = (workspace.clone(), chosen.and_then(|(_, kind)| kind));
-        let (orders, older) = order_journal::read(&web, access, wanted, before).await?;
+        let (mut orders, mut older) =
+            order_journal::read(&web, access, wanted.clone(), before).await?;
+        let orders_among = |all: &[GivenOrder]| {
+            all.iter().filter(|given| given.record.kind != OrderKind::SignIn).count()
+        };
+        while let Some(next) = older
+            && kind.is_empty()
+            && orders_among(&orders) < ROWS
+            && orders.len() < MOST_READ
+        {
+            let more = order_journal::read(&web, access, wanted.clone(), Some(next)).await?;
+            orders.extend(more.0);
+            older = more.1;
+        }
+        let end = (0..orders.len()).find(|end| orders_among(&orders[..*end]) == ROWS);
+        if let Some(end) = end {
+            orders.truncate(end);
+            older = orders.last().map(|given| given.number);
+        }
         let reads = match kind.is_empty() && access.is_admin() {
             true => reads_among(&web, workspace.clone(), (&orders, older), before).await?,
             false => Vec::new(),
@@ -140,13 +188,18 @@ pub async fn page(
     let undone = orders.iter().filter_map(|given| given.channels().ok()??.undoes);
     let undone: BTreeSet<i64> = undone.collect();
     let row = |given: &GivenOrder| {
-        let row = names.row(given, language);
-        let may_undo = row.may_undo && !undone.contains(&given.number);
-        (given.at, OrderRow { may_undo, ..row })
+        let mut row = names.row(given, language);
+        row.undoable.retain(|number| !undone.contains(number));
+        row
     };
-    let mut rows: Vec<(Timestamp, OrderRow)> = orders.iter().map(row).collect();
-    rows.extend(reads.iter().map(|read| (read.at, names.read_row(read, language))));
-    rows.sort_by_key(|(at, _)| Reverse(*at));
+    let mut rows: Vec<OrderRow> = orders.iter().map(row).collect();
+    rows.extend(reads.iter().map(|read| names.read_row(read, language)));
+    rows.sort_by_key(|row| Reverse(row.at));
+    // Whoever asks for visits wants to see each.
+    if [READ_PRIVATE, OrderKind::SignIn.name()].contains(&kind) {
+        rows.iter_mut().for_each(|row| row.joint = None);
+    }
+    let rows = joined(rows, &web.zone);
     // The config does not say to which workspace they belong.
     let in_config = match web.scope {
         AccessScope::Everything => {
@@ -165,13 +218,13 @@ pub async fn page(
         workspaces: workspaces::choices(&web, &known, language),
         orders_part: ListPart {
             name: "orders",
-            shown: rows.len(),
+            shown: orders.len() + reads.len(),
             newest: query.before.map(|_| format!("{address}#journal")),
             older: older.map(|it| format!("{}#journal", address_of("before", &it.to_string()))),
         },
         kinds: kinds.iter().map(|(name, _)| (*name, texts::orders::kind(language, name))).collect(),
         kind,
-        orders: rows.into_iter().map(|(_, row)| row).collect(),
+        orders: rows,
         slice: ListSlice::new(("people", address.as_str()), query.users_after, shown, language),
         opted_out: opted_out.iter().map(|(of, user)| names.opt_out(of, user)).collect(),
         in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
@@ -188,6 +241,8 @@ pub struct JournalNames {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), Arc<str>>,
     users: HashMap<(WorkspaceId, UserId), Arc<str>>,
+    /// What a budget in money does not count.
+    note: Option<&'static str>,
 }
 
 impl JournalNames {
@@ -200,6 +255,7 @@ impl JournalNames {
         language: Language,
     ) -> Result<Self, ApiProblem> {
         let mut names = Self::default();
+        names.note = unpriced_note(language, SettingKind::MoneyPerDay, &web.room.rulebook());
         let mut wanted: BTreeMap<&WorkspaceId, BTreeSet<UserId>> = BTreeMap::new();
         for given in orders {
             let users = wanted.entry(&given.workspace).or_default();
@@ -256,16 +312,26 @@ impl JournalNames {
         let what = texts::console::private_text(language, read.what.name());
         OrderRow {
             key: format!("{READ_PRIVATE} {at} {} {what} {}", read.channel, read.reader),
-            number: 0,
-            at: TimeView::new(*at),
-            workspace: self.workspace(&read.workspace),
+            at: *at,
             by: read.reader.to_string(),
-            what: format!("{word}: {what} ×{count}"),
+            what: word.to_owned(),
             until: None,
-            place: name.map_or_else(|| read.channel.to_string(), |name| format!("#{name}")),
-            address: Some(channel_address(&read.workspace, &read.channel)),
-            may_undo: false,
-            unchanged: None,
+            joint: Some((format!("{} {word}", read.reader), SignedDuration::from_hours(24))),
+            day: None,
+            unchanged: Vec::new(),
+            parts: vec![OrderPart {
+                workspace: self.workspace(&read.workspace),
+                place: {
+                    let name = name.map_or(read.channel.to_string(), |name| format!("#{name}"));
+                    format!("{name}: {what} ×{count}")
+                },
+                address: Some(channel_address(&read.workspace, &read.channel)),
+                is_whole: false,
+            }],
+            times: 1,
+            change: None,
+            undoable: Vec::new(),
+            note: None,
         }
     }
 
@@ -282,37 +348,146 @@ impl JournalNames {
         let of_channel =
             given.record.channel.as_ref().map(|channel| channel_address(workspace, channel));
         let of_decision = record.decision.map(|id| decision_address(workspace, id));
+        let is_whole =
+            channel.is_none() && matches!(record.kind, OrderKind::Mute | OrderKind::Unmute);
+        let named = channels.as_ref().map(|channels| {
+            let shown = channels.changed.iter().take(MOST_NAMES).map(|it| name(&it.channel));
+            let shown = shown.collect::<Vec<_>>().join(", ");
+            match channels.changed.len().saturating_sub(MOST_NAMES) {
+                0 => shown,
+                more => format!("{shown} {}", texts::memories::more_sources(language, more)),
+            }
+        });
+        let everywhere = is_whole.then(|| texts::orders::everywhere(language).to_owned());
+        let is_budget = record.kind == OrderKind::ChangeSetting
+            && record.value.as_deref().is_some_and(is_budget)
+            && channels.as_ref().is_none_or(|channels| channels.undoes.is_none());
+        let by = match &*given.by {
+            "" => texts::console::this_machine(language).to_owned(),
+            by => self.user(workspace, signer(by).unwrap_or(by), language),
+        };
+        let what = what(given, language);
+        let until = record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new);
         OrderRow {
             key: format!("order-{}", given.number),
-            number: given.number,
-            at: TimeView::new(given.at),
-            workspace: self.workspace(workspace),
-            by: match &*given.by {
-                "" => texts::console::this_machine(language).to_owned(),
-                by => self.user(workspace, signer(by).unwrap_or(by), language),
+            at: given.at,
+            // Those who visit often are not to bury what is ordered.
+            joint: match record.kind == OrderKind::SignIn {
+                true => Some((format!("{by} {what}"), SignedDuration::from_hours(24))),
+                false => IN_ONE_GO.contains(&record.kind).then(|| {
+                    let key = format!("{by} {what} {} {}", until.is_some(), channels.is_some());
+                    (key, SignedDuration::from_secs(1))
+                }),
             },
-            what: what(given, language),
-            until: record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new),
-            unchanged: channels.as_ref().filter(|it| !it.unchanged.is_empty()).map(|channels| {
-                let names: Vec<String> = channels.unchanged.iter().map(name).collect();
-                let why = match channels.undoes {
-                    Some(_) => texts::orders::changed_since(language),
-                    None => texts::orders::channel_gone(language),
-                };
-                texts::orders::unchanged(language, &names.join(", "), why)
-            }),
-            may_undo: channels.as_ref().is_some_and(ChannelsRecord::may_undo),
-            place: match (channels, record.kind, channel.or(user)) {
-                (Some(channels), _, _) => texts::channels::count(language, channels.changed.len()),
-                (None, _, Some(place)) => place,
-                (None, OrderKind::Mute | OrderKind::Unmute, None) => {
-                    texts::orders::everywhere(language).to_owned()
-                }
-                (None, _, None) => "–".to_owned(),
+            what,
+            until,
+            day: None,
+            by,
+            unchanged: {
+                let unchanged = channels.as_ref().map(|channels| &channels.unchanged);
+                unchanged.into_iter().flatten().map(name).collect()
             },
-            address: of_decision.or(of_channel),
+            undoable: {
+                let is_undoable = channels.as_ref().is_some_and(ChannelsRecord::may_undo);
+                is_undoable.then_some(given.number).into_iter().collect()
+            },
+            parts: vec![OrderPart {
+                workspace: self.workspace(workspace),
+                place: named.or(everywhere).or(channel).or(user).unwrap_or_else(|| "–".to_owned()),
+                address: of_decision.or(of_channel),
+                is_whole,
+            }],
+            times: 1,
+            change: channels,
+            note: self.note.filter(|_| is_budget),
         }
     }
+}
+
+impl OrderRow {
+    fn takes_in(&self, other: &Self) -> bool {
+        let key = |row: &Self| row.joint.as_ref().map(|(key, _)| key.clone());
+        let is_close = |(_, within): &(String, SignedDuration)| {
+            self.at.duration_since(other.at) <= *within && key(self) == key(other)
+        };
+        self.joint.as_ref().is_some_and(is_close)
+    }
+
+    fn take_in(&mut self, other: Self) {
+        self.times += other.times;
+        self.undoable.extend(other.undoable);
+        self.unchanged.extend(other.unchanged);
+        let parts = other.parts.into_iter().filter(|part| !self.parts.contains(part));
+        self.parts.extend(parts.collect::<Vec<_>>());
+        if let (Some(change), Some(other)) = (&mut self.change, other.change) {
+            change.changed.extend(other.changed);
+            change.already += other.already;
+        }
+    }
+
+    fn at(&self) -> TimeView {
+        TimeView::new(self.at)
+    }
+
+    /// What it did, or where, if it is about several places.
+    pub fn told(&self, language: Language) -> Option<String> {
+        let workspaces: BTreeSet<&str> = self.parts.iter().map(|part| &*part.workspace).collect();
+        let across = |channels| texts::channels::across(language, channels, workspaces.len());
+        match &self.change {
+            None if self.parts.len() < 2 => None,
+            None if self.parts.iter().all(|part| part.is_whole) => {
+                Some(texts::orders::everywhere(language).to_owned())
+            }
+            None => Some(across(self.parts.len())),
+            Some(change) if change.undoes.is_some() => Some(across(change.changed.len())),
+            Some(change) => {
+                let set = texts::orders::set_for(language, &across(change.changed.len()));
+                let already =
+                    (change.already > 0).then(|| texts::orders::already(language, change.already));
+                let all: Vec<String> = [set].into_iter().chain(already).collect();
+                Some(all.join(texts::orders::semicolon(language)))
+            }
+        }
+    }
+
+    /// The channels that an order for several did not change.
+    pub fn unchanged(&self, language: Language) -> Option<String> {
+        let why = match self.change.as_ref()?.undoes {
+            Some(_) => texts::orders::changed_since(language),
+            None => texts::orders::channel_gone(language),
+        };
+        let (count, names) = (self.unchanged.len(), self.unchanged.join(", "));
+        (count > 0).then(|| texts::orders::unchanged(language, count, &names, why))
+    }
+
+    /// The order that undoes all of it, if it can be undone.
+    pub fn undo(&self) -> Option<String> {
+        let numbers: Vec<String> = self.undoable.iter().map(ToString::to_string).collect();
+        (!numbers.is_empty()).then(|| format!("undo {}", numbers.join(",")))
+    }
+}
+
+/// Joins the rows, newest first, of what was given in one go.
+pub fn joined(rows: Vec<OrderRow>, zone: &TimeZone) -> Vec<OrderRow> {
+    let mut joined: Vec<OrderRow> = Vec::new();
+    for row in rows {
+        match joined.iter_mut().rev().find(|known| known.takes_in(&row)) {
+            Some(known) => known.take_in(row),
+            None => joined.push(row),
+        }
+    }
+    let mut before = None;
+    for row in &mut joined {
+        let day = Some(row.at.to_zoned(zone.clone()).date());
+        row.day = day.filter(|_| day != before);
+        before = day;
+    }
+    joined
+}
+
+/// Whether the journal's value of a setting is an amount of money.
+fn is_budget(value: &str) -> bool {
+    value.split_once(' ').is_some_and(|(kind, _)| kind == SettingKind::MoneyPerDay.name())
 }
 
 /// Describes what was ordered.
@@ -320,7 +495,7 @@ fn what(given: &GivenOrder, language: Language) -> String {
     if let Ok(Some(channels)) = given.channels() {
         let told = what(&given.as_one(&channels), language);
         return match channels.undoes {
-            Some(_) => texts::orders::undone(language, &told),
+            Some(_) => texts::orders::undone(language, &told.replacen(": ", " ", 1)),
             None => told,
         };
     }
@@ -360,6 +535,7 @@ mod tests {
             workspaces: HashMap::from([(team.clone(), "Garden · slack:T1".to_owned())]),
             channels: HashMap::from([((team.clone(), ChannelId::new("C1")), "tea".into())]),
             users: HashMap::from([((team.clone(), mia.clone()), "Mia".into())]),
+            note: None,
         };
         let tea =
             |kind| OrderRecord { channel: Some(ChannelId::new("C1")), ..OrderRecord::new(kind) };
@@ -390,17 +566,73 @@ mod tests {
             (
                 "olga",
                 OrderRecord { decision: Some(DecisionId(7)), ..tea(OrderKind::DropDeadLetter) },
-                ("olga", "drop what could not be said", "#tea"),
+                ("olga", "drop what could not be posted", "#tea"),
             ),
         ] {
             let given =
                 GivenOrder { number: 1, workspace: team.clone(), at, by: by.into(), record };
             let row = names.row(&given, Language::En);
-            assert_eq!((&*row.by, &*row.what, &*row.place), expected);
-            assert_eq!(row.workspace, "Garden · slack:T1");
-            let leads_to_decision = row.address.is_some_and(|it| it.ends_with("/7"));
+            let [part] = &row.parts[..] else { panic!("it is one order") };
+            assert_eq!((&*row.by, &*row.what, &*part.place), expected);
+            assert_eq!(part.workspace, "Garden · slack:T1");
+            let leads_to_decision = part.address.as_ref().is_some_and(|it| it.ends_with("/7"));
             assert_eq!(leads_to_decision, given.record.decision.is_some());
         }
+    }
+
+    #[test]
+    fn what_is_ordered_in_one_go_is_one_row() {
+        let names = JournalNames::default();
+        let given =
+            |workspace: &str, milliseconds: i64, by: &str, record: OrderRecord| GivenOrder {
+                number: milliseconds,
+                workspace: WorkspaceId::new(workspace),
+                at: Timestamp::from_millisecond(milliseconds).unwrap(),
+                by: by.into(),
+                record,
+            };
+        let mute =
+            || OrderRecord { until: Some(Timestamp::MAX), ..OrderRecord::new(OrderKind::Mute) };
+        let visit =
+            || OrderRecord { value: Some("admin".into()), ..OrderRecord::new(OrderKind::SignIn) };
+        let mode = |channel: &str| OrderRecord {
+            channel: Some(ChannelId::new(channel)),
+            value: Some("observe".into()),
+            ..OrderRecord::new(OrderKind::Mode)
+        };
+        let told = |orders: &[GivenOrder]| -> Vec<(usize, Option<String>)> {
+            let rows = orders.iter().map(|given| names.row(given, Language::En)).collect();
+            joined(rows, &TimeZone::UTC)
+                .iter()
+                .map(|row| (row.times, row.told(Language::En)))
+                .collect()
+        };
+        let told_of = |count, told: &str| (count, Some(told.to_owned()));
+        let everywhere = [given("a", 900, "olga", mute()), given("b", 100, "olga", mute())];
+        assert_eq!(told(&everywhere), [told_of(2, "everywhere")]);
+        let modes = [
+            given("a", 900, "olga", mode("C1")),
+            given("a", 800, "olga", mode("C2")),
+            given("b", 700, "olga", mode("C3")),
+        ];
+        assert_eq!(told(&modes), [told_of(3, "3 channels in 2 workspaces")]);
+        // By others, at another time, or something else, it is another row.
+        let apart = [
+            given("a", 9000, "olga", mute()),
+            given("b", 9000, "mia", mute()),
+            given("b", 7000, "olga", mute()),
+            given("a", 7000, "olga", mode("C1")),
+        ];
+        assert_eq!(told(&apart), [(1, None), (1, None), (1, None), (1, None)]);
+        // The visits of a day do not bury what was ordered between them.
+        let day = 24 * 3600 * 1000;
+        let visits = [
+            given("local", day + 9000, "olga", visit()),
+            given("a", day + 5000, "olga", mute()),
+            given("local", day + 1000, "olga", visit()),
+            given("local", 1000, "olga", visit()),
+        ];
+        assert_eq!(told(&visits), [(2, None), (1, None), (1, None)]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::settings::unpriced_note;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
@@ -26,6 +27,7 @@ use crate::api::json;
 use crate::console::layout::{address_with, encode};
 use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
+use crate::language::PageLanguage;
 use crate::marks::MarkBody;
 use crate::orders::{self, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::own_page::{self, OwnPage};
@@ -119,16 +121,25 @@ pub struct ChangedAnswer {
     changed: Vec<ChannelId>,
     /// The channels that could not be changed or, if an order is undone, that were changed since.
     unchanged: Vec<ChannelId>,
+    /// What a budget in money does not count; absent if it counts everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 /// `POST /api/channels/order`.
 pub async fn in_channels(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
     body: Result<Json<ChannelsBody>, JsonRejection>,
 ) -> JsonResult<ChangedAnswer> {
-    let order = json(body, refusals::format_of_channels)?.order(&web, &visitor.access).await?;
-    give(&web, &visitor.access, order).await.map(Json)
+    let body = json(body, refusals::format_of_channels)?;
+    let setting = body.order.strip_prefix("set ").and_then(SettingKind::from_name);
+    let order = body.order(&web, &visitor.access).await?;
+    let done = give(&web, &visitor.access, order).await?;
+    let rulebook = web.room.rulebook();
+    let note = setting.and_then(|kind| unpriced_note(language, kind, &rulebook));
+    Ok(Json(ChangedAnswer { note, ..done }))
 }
 
 /// `POST /api/orders/{id}/undo`.
@@ -146,7 +157,8 @@ async fn undo_order(web: &Web, access: &Access, number: i64) -> Result<ChangedAn
     let given = given(web, number).await?.ok_or(Refusal::NoOrderToUndo)?;
     let record = given.channels()?.filter(ChannelsRecord::may_undo);
     let record = record.ok_or(Refusal::NoOrderToUndo)?;
-    let record = ChannelsRecord { undoes: Some(number), unchanged: Vec::new(), ..record };
+    let record =
+        ChannelsRecord { undoes: Some(number), already: 0, unchanged: Vec::new(), ..record };
     give(web, access, (given.workspace, Vec::new(), record)).await
 }
 
@@ -178,6 +190,7 @@ pub async fn give(
                 number: given.number,
                 changed: record.changed.into_iter().map(|changed| changed.channel).collect(),
                 unchanged: record.unchanged,
+                note: None,
             });
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_model::chat::{AuthorKind, User, UserId, WorkspaceId};
+use aizuchi_model::chat::{AuthorKind, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 use askama::Template;
@@ -64,7 +64,6 @@ struct PersonPage<'a> {
     /// What is remembered of them.
     remembered: Vec<RememberedLine>,
     memos: Vec<RememberedLine>,
-    memory_address: String,
     /// `None` for visitors who may not read all of it.
     export: Option<String>,
     may_forget: bool,
@@ -76,6 +75,8 @@ struct PersonPage<'a> {
 struct RememberedLine {
     text: String,
     place: String,
+    /// Where it can be changed.
+    address: String,
     known: &'static str,
     /// The number of other places that say the same.
     elsewhere: usize,
@@ -90,8 +91,10 @@ pub struct PeopleQuery {
 }
 
 const LIST: &str = "/console/people";
-/// The maximum number of entries of memories, and of memos, on a person's page.
-const REMEMBERED: usize = 50;
+/// The number of entries of memories, and of memos, that a person's page shows at first.
+const SHOWN: usize = 10;
+/// The maximum number of either.
+const MOST_REMEMBERED: usize = 200;
 /// The number of people per page.
 const PEOPLE: usize = 50;
 
@@ -180,18 +183,24 @@ pub async fn person(
         layout: Layout::new(&web, &visitor, language, Section::People),
         list: list_address(&workspace),
         remembered: lines(memories.into_iter().flat_map(|memory| {
-            let MemoryView { title, entries, .. } = memory;
-            entries.into_iter().map(move |it| (it.text, it.known, title.clone()))
+            let MemoryView { title, entries, key, .. } = memory;
+            let channel = key.channel.map(ChannelId::new);
+            let address = memory_address(&workspace, channel.as_ref());
+            entries.into_iter().map(move |it| RememberedLine {
+                text: it.text,
+                place: title.clone(),
+                address: address.clone(),
+                known: it.known,
+                elsewhere: 0,
+            })
         })),
-        memos: lines(memos.into_iter().map(|memo| {
-            let text = format!("{}: {}", memo.name, memo.content);
-            (text, memo.known, memo.place)
+        memos: lines(memos.into_iter().map(|memo| RememberedLine {
+            text: format!("{}: {}", memo.name, memo.content),
+            place: format!("#{}", memo.place),
+            address: format!("{}#memos", memory_address(&workspace, None)),
+            known: memo.known,
+            elsewhere: 0,
         })),
-        memory_address: format!(
-            "{}&person={}",
-            memory_address(&workspace, None),
-            encode(person.user.id.as_str())
-        ),
         export: access.may_read_models(&workspace).then(|| format!("/api/person/export?{query}")),
         may_forget: access.may_administer() && person.user.kind != AuthorKind::Persona,
         forgetting: running
@@ -233,15 +242,15 @@ pub async fn forget(
 }
 
 /// Gathers what is said in several places.
-fn lines(remembered: impl Iterator<Item = (String, &'static str, String)>) -> Vec<RememberedLine> {
+fn lines(remembered: impl Iterator<Item = RememberedLine>) -> Vec<RememberedLine> {
     let mut lines: Vec<RememberedLine> = Vec::new();
     let mut known_texts: HashMap<String, usize> = HashMap::new();
-    for (text, known, place) in remembered {
-        match known_texts.get(&text) {
+    for line in remembered {
+        match known_texts.get(&line.text) {
             Some(index) => lines[*index].elsewhere += 1,
             None => {
-                known_texts.insert(text.clone(), lines.len());
-                lines.push(RememberedLine { text, place, known, elsewhere: 0 });
+                known_texts.insert(line.text.clone(), lines.len());
+                lines.push(line);
             }
         }
     }

@@ -1,10 +1,7 @@
 //! The status that `aizuchi status` shows, with what only the running program knows.
 
-use std::collections::BTreeSet;
-
 use aizuchi_actions::access::Access;
-use aizuchi_model::access_scope::AccessScope;
-use aizuchi_model::chat::{ChannelId, WorkspaceId};
+use aizuchi_model::chat::WorkspaceId;
 use futures_util::future::try_join_all;
 
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
@@ -37,17 +34,12 @@ pub async fn read(
     Ok(if access.is_admin() { status } else { status.without_private_names() })
 }
 
-async fn connection(web: &Web, workspace: &WorkspaceId) -> Result<ConnectionStatus, ApiProblem> {
-    let platform = web.platforms.for_workspace(workspace).ok();
-    let mut progress = platform.and_then(|platform| platform.backfill_progress());
-    // A platform counts the channels of all its workspaces.
-    if let (AccessScope::Only(_), Some(progress)) = (&web.scope, &mut progress) {
-        let shown = web.archive.channels(workspace).await?;
-        let shown: BTreeSet<ChannelId> = shown.into_iter().map(|channel| channel.id).collect();
-        progress.behind.retain(|id| shown.contains(id));
-        progress.failing.retain(|id, _| shown.contains(id));
-        progress.channels = shown.len();
-    }
+/// Returns the state of a workspace's connection.
+pub async fn connection(
+    web: &Web,
+    workspace: &WorkspaceId,
+) -> Result<ConnectionStatus, ApiProblem> {
+    let progress = workspaces::backfill_progress(web, workspace).await?;
     Ok(ConnectionStatus {
         name: workspaces::name(web, workspace),
         platform: workspaces::platform_name(web, workspace).map(str::to_owned),

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use aizuchi_actions::access::Access;
 use aizuchi_actions::settings::source_text;
 use aizuchi_agent::learner::welcome_labels;
-use aizuchi_config::configured_models::trial::ShadowCalls;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::tolerance::{Label, MIN_LABELS};
-use aizuchi_model::decision::{Price, Usage};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::{Place, SettingSource};
 use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
-use aizuchi_past::replay::judge::model::{CallCounts, ShadowModel};
+use aizuchi_past::replay::judge::model::CallCounts;
 use aizuchi_past::what_if::material::Material;
 use aizuchi_past::what_if::settings::TriedSettings;
 use aizuchi_past::what_if::{WhatIf, WhatIfResult};
@@ -33,7 +31,7 @@ use crate::console::what_if::form::{DaysView, GateView, SettingField, WhatIfFiel
 use crate::console::what_if::views::{ResultView, ViewBuilder};
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
-use crate::shadow::{Cap, CostText, MOST_CALLS, USUAL_CAP};
+use crate::shadow::{BudgetedShadow, Cap, CostText, MOST_CALLS, USUAL_CAP, why_incomplete};
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, shadow, workspaces};
 
@@ -127,7 +125,7 @@ async fn result(
     (fields, tried, cap): (&WhatIfFields, TriedSettings, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
-    let model = shadow::model(web, web.models.shadow_judge(channel), cap)?;
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), cap)?;
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
     let patch = tried.patch();
     let patch_note = overriding_order(web, channel, &tried, language);
@@ -136,24 +134,8 @@ async fn result(
         let [present, tried] = [present, tried].map(|least| format!("{least:.2}"));
         texts::what_if::tolerance(language, labels.len(), MIN_LABELS, &present, &tried)
     });
-    let what_if = WhatIf { material: material.clone(), tried, model: model.clone(), labels };
-    let (books, workspace) = (web.clone(), channel.workspace.clone());
-    let work = move |stop: &_| {
-        what_if.run(stop, |calls| {
-            let Some(runtime) = &what_if.model.runtime else { return };
-            let asked = ShadowCalls {
-                model: what_if.model.llm.model().into(),
-                calls: calls.calls,
-                usage: Usage {
-                    input_tokens: calls.input_tokens,
-                    output_tokens: calls.output_tokens,
-                    ..Usage::default()
-                },
-                price: Price { micros: calls.cost_micros },
-            };
-            runtime.block_on(books.models.book_shadow(&workspace, asked));
-        })
-    };
+    let what_if = WhatIf { material: material.clone(), tried, model: judge.model.clone(), labels };
+    let work = move |stop: &_| what_if.run(stop);
     let WhatIfResult { comparison, calls } = web.computations.run(work).await?;
     let builder = ViewBuilder { access, language, channel, material: &material, zone: &web.zone };
     let mut view = builder.view(&comparison);
@@ -168,7 +150,7 @@ async fn result(
     view.patch_note = patch_note;
     view.tolerance = tolerance;
     let money = CostText { language, currency: &web.currency };
-    let cost_text = CallCostText { money, model: &model };
+    let cost_text = CallCostText { money, judge: &judge };
     match cap {
         Some(_) => view.asked = Some(cost_text.asked(&calls)),
         None if calls.calls > 0 && access.may_order() => {
@@ -219,25 +201,25 @@ async fn labels(
 /// Describes the calls that were made, or would be.
 struct CallCostText<'a> {
     money: CostText<'a>,
-    model: &'a ShadowModel,
+    judge: &'a BudgetedShadow,
 }
 
 impl CallCostText<'_> {
     fn estimate(&self, calls: &CallCounts) -> String {
-        let cost = self.money.about(&[self.model], calls.cost_micros);
-        texts::what_if::estimate(self.money.language, self.model.llm.model(), calls.calls, &cost)
+        let (language, model) = (self.money.language, &self.judge.model);
+        let cost = self.money.about(&[model], calls.cost_micros);
+        texts::what_if::estimate(language, model.llm.model(), calls.calls, &cost)
     }
 
     fn asked(&self, calls: &CallCounts) -> String {
         let (language, cost) = (self.money.language, self.money.amount(calls.cost_micros));
-        let name = self.model.llm.model();
+        let name = self.judge.model.llm.model();
         let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
-        let more = match (calls.is_cap_reached, calls.is_late, &calls.failure) {
-            (true, ..) => texts::shadow::cap_reached(language),
-            (false, true, _) => texts::shadow::late(language),
-            (false, false, Some(_)) => texts::shadow::model_failed(language),
-            (false, false, None) => "",
-        };
-        format!("{told} {more}").trim_end().to_owned()
+        let limit = self.judge.reached_limit();
+        match why_incomplete(&[calls], limit, language) {
+            Some(why) if limit.is_some() && calls.cost_micros == 0 => why,
+            Some(why) => format!("{told} {why}"),
+            None => told,
+        }
     }
 }

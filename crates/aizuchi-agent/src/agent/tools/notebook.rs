@@ -315,19 +315,19 @@ mod tests {
         let mut notes = garden(&[memo("tea", 3, &[])]);
         let long = "x".repeat(40);
         for (answer, expected) in [
-            (notes.add(entry("rose"), at(9)), "メモを追加しました（name: rose）"),
-            (notes.add(entry(" rose "), at(9)), "メモの名前「rose」は既に使用されています"),
+            (notes.add(entry("rose"), at(9)), "メモを追加しました（name: rose）。"),
+            (notes.add(entry(" rose "), at(9)), "メモの名前「rose」はすでに使われています。"),
             (notes.add(entry(""), at(9)), "メモの作成に失敗しました: Name cannot be empty"),
             (
                 notes.add(NewMemo { priority: 6, ..entry("a") }, at(9)),
                 "メモの作成に失敗しました: Priority must be between 1 and 5",
             ),
-            (notes.edit("tea", content("green"), at(9)), "メモを更新しました（name: tea）"),
-            (notes.edit("tea", renamed("mint"), at(9)), "メモを更新しました（name: mint）"),
-            (notes.edit("tea", renamed("x"), at(9)), "メモが見つかりません（name: tea）"),
+            (notes.edit("tea", content("green"), at(9)), "メモを更新しました（name: tea）。"),
+            (notes.edit("tea", renamed("mint"), at(9)), "メモを更新しました（name: mint）。"),
+            (notes.edit("tea", renamed("x"), at(9)), "メモが見つかりません（name: tea）。"),
             (
                 notes.edit("mint", renamed("rose"), at(9)),
-                "メモの名前「rose」は既に使用されています",
+                "メモの名前「rose」はすでに使われています。",
             ),
             (
                 notes.edit("mint", content(" "), at(9)),
@@ -337,13 +337,13 @@ mod tests {
                 notes.edit("mint", MemoUpdate::default(), at(9)),
                 "メモの更新に失敗しました: Nothing that should change was given",
             ),
-            (notes.remove("rose"), "メモを削除しました（name: rose）"),
-            (notes.remove("rose"), "メモが見つかりません（name: rose）"),
-            (notes.get(&long), &format!("メモが見つかりません（name: {}…）", "x".repeat(32))),
-            (notes.get("a\nb"), "メモが見つかりません（name: a b）"),
-            (notes.list(Some("no"), 0, 10), "タグ「no」のメモは見つかりませんでした"),
-            (notes.tags(), "メモタグがありません"),
-            (garden(&[]).list(None, 0, 10), "メモがありません"),
+            (notes.remove("rose"), "メモを削除しました（name: rose）。"),
+            (notes.remove("rose"), "メモが見つかりません（name: rose）。"),
+            (notes.get(&long), &format!("メモが見つかりません（name: {}…）。", "x".repeat(32))),
+            (notes.get("a\nb"), "メモが見つかりません（name: a b）。"),
+            (notes.list(Some("no"), 0, 10), "タグ「no」のメモは見つかりませんでした。"),
+            (notes.tags(), "メモタグがありません。"),
+            (garden(&[]).list(None, 0, 10), "メモがありません。"),
         ] {
             assert_eq!(answer, expected);
         }
@@ -380,11 +380,11 @@ mod tests {
         let mut memos: Vec<Memo> = (1..MAX_PER_USER).map(hers).collect();
         memos.push(memo("of others", 1, &[]));
         let mut notes = garden(&memos);
-        assert_eq!(notes.add(entry("last"), at(9)), "メモを追加しました（name: last）");
+        assert_eq!(notes.add(entry("last"), at(9)), "メモを追加しました（name: last）。");
         let refusal = "メモの作成に失敗しました: There are 100 memos of what this user said; remove one first";
         assert_eq!(notes.add(entry("more"), at(9)), refusal);
         notes.remove("last");
-        assert_eq!(notes.add(entry("more"), at(9)), "メモを追加しました（name: more）");
+        assert_eq!(notes.add(entry("more"), at(9)), "メモを追加しました（name: more）。");
     }
 
     #[test]
@@ -409,11 +409,14 @@ mod tests {
     fn a_private_memo_is_visible_nowhere_else() {
         let stored = [memo("tea", 3, &[]), secret("plan"), secret("tea")];
         let mut outside = garden(&stored);
-        assert_eq!(outside.get("plan"), "メモが見つかりません（name: plan）");
-        assert_eq!(outside.add(entry("plan"), at(9)), "メモを追加しました（name: plan）");
+        assert_eq!(outside.get("plan"), "メモが見つかりません（name: plan）。");
+        assert_eq!(outside.add(entry("plan"), at(9)), "メモを追加しました（name: plan）。");
         // Where both are visible, a channel's own memo takes precedence.
         let mut inside = notebook("cellar", Visibility::Private, &stored);
-        assert_eq!(inside.edit("tea", content("hidden"), at(9)), "メモを更新しました（name: tea）");
+        assert_eq!(
+            inside.edit("tea", content("hidden"), at(9)),
+            "メモを更新しました（name: tea）。"
+        );
         let hidden = Memo {
             content: "hidden".to_owned(),
             updated: at(9),
@@ -432,7 +435,10 @@ mod tests {
             assert_eq!(inside.edit("tea", content("hidden"), at(9)), refused);
             let refused = format!("メモの削除に失敗しました: {}", MemoError::ReadOnlyHere);
             assert_eq!(inside.remove("tea"), refused);
-            assert_eq!(inside.add(entry("tea"), at(9)), "メモの名前「tea」は既に使用されています");
+            assert_eq!(
+                inside.add(entry("tea"), at(9)),
+                "メモの名前「tea」はすでに使われています。"
+            );
             assert_eq!(inside.changes(&[]), []);
             inside.add(entry("plan"), at(9));
             let [MemoChange::Upsert { memo, .. }] = &inside.changes(&[])[..] else { panic!() };

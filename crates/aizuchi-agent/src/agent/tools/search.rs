@@ -171,7 +171,7 @@ mod tests {
             persona_name: "Aizuchi",
         };
         assert_eq!(formatter.format(&results), expected);
-        assert_eq!(formatter.format(&[]), "検索結果が見つかりませんでした");
+        assert_eq!(formatter.format(&[]), "検索結果が見つかりませんでした。");
         // Times are shown in the configured zone.
         let tokyo = TimeZone::fixed(jiff::tz::offset(9));
         let formatter = ResultFormatter { zone: &tokyo, ..formatter };

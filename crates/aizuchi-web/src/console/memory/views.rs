@@ -14,7 +14,9 @@ use aizuchi_model::overlap::has_name;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
-use crate::console::layout::{TimeView, address_with, decision_address, memory_address};
+use crate::console::layout::{
+    TimeView, address_with, channel_address, decision_address, memory_address,
+};
 use crate::memories::{self, KeyFields, entry_id};
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
@@ -77,6 +79,8 @@ pub struct MemoView {
     pub known: &'static str,
     pub is_public: bool,
     pub place: String,
+    /// The timeline of the channel, with what was said there by whoever said it.
+    pub address: String,
     pub said_by: Option<String>,
     pub updated: TimeView,
 }
@@ -175,34 +179,16 @@ impl Places {
 }
 
 /// A user of whom something may be remembered.
-pub struct RememberedUser {
-    /// Their names, in lower case.
-    names: Vec<String>,
-    ids: Vec<UserId>,
-}
+pub struct RememberedUser<'a>(pub &'a User);
 
-impl RememberedUser {
-    /// Finds the users with this name or id. The given name itself is included.
-    pub async fn find(web: &Web, workspace: &WorkspaceId, name: &str) -> Result<Self, ApiProblem> {
-        let wanted = name.to_lowercase();
-        let users = web.archive.users(workspace).await?.into_iter();
-        let users: Vec<User> = users
-            .filter(|user| {
-                user.name.to_lowercase() == wanted || user.id.as_str().to_lowercase() == wanted
-            })
-            .collect();
-        let names = users.iter().map(|user| user.name.to_lowercase()).chain([wanted]).collect();
-        Ok(Self { names, ids: users.into_iter().map(|user| user.id).collect() })
-    }
-
+impl RememberedUser<'_> {
     fn is_named(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        self.names.iter().any(|name| has_name(&text, name))
+        has_name(&text.to_lowercase(), &self.0.name.to_lowercase())
     }
 
     pub fn is_in_memo(&self, memo: &Memo) -> bool {
         let texts = [Some(&memo.name), Some(&memo.content), memo.detail.as_ref()];
-        memo.said_by.as_ref().is_some_and(|by| self.ids.contains(by))
+        memo.said_by.as_ref() == Some(&self.0.id)
             || texts.into_iter().flatten().any(|text| self.is_named(text))
     }
 }
@@ -215,15 +201,15 @@ pub struct ViewBuilder<'a> {
     pub places: &'a Places,
     pub sources: HashMap<MessageRef, Arc<Message>>,
     /// If set, only entries about this user are wanted.
-    pub user: Option<&'a RememberedUser>,
+    pub user: Option<RememberedUser<'a>>,
 }
 
 impl ViewBuilder<'_> {
     fn is_wanted(&self, entry: &MemoryEntry) -> bool {
-        let Some(user) = self.user else { return true };
+        let Some(user) = &self.user else { return true };
         let authors = entry.messages.iter().filter_map(|message| self.sources.get(message));
         user.is_named(&entry.text)
-            || authors.into_iter().any(|message| user.ids.contains(&message.author.id))
+            || authors.into_iter().any(|message| message.author.id == user.0.id)
     }
 
     pub fn may_read(&self, entry: &MemoryEntry) -> bool {
@@ -323,6 +309,11 @@ impl ViewBuilder<'_> {
             known: known(memo.visibility, self.language),
             is_public: memo.visibility == Visibility::Public,
             place: self.places.name(&memo.channel),
+            address: {
+                let by = memo.said_by.as_ref().map_or("", UserId::as_str);
+                let channel = channel_address(&self.places.workspace, &memo.channel);
+                address_with(&channel, &[("person", by)])
+            },
             said_by: said_by.map(|name| texts::memories::said_by(self.language, &name)),
             updated: TimeView::new(memo.updated),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::settings::{source_text, value_text};
+use aizuchi_actions::settings::{source_text, unpriced_note, value_text};
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::{Channel, MessageId, UserId, Visibility, to_single_line};
 use aizuchi_model::memory::asker::signer;
@@ -30,6 +30,8 @@ pub struct ChannelSettingRow {
     pub name: &'static str,
     pub word: &'static str,
     pub value: String,
+    /// What a budget does not count.
+    pub note: Option<&'static str>,
     /// The value with which the field begins. Empty if there is none.
     pub entered: String,
     /// Where it comes from.
@@ -145,6 +147,7 @@ impl SettingsRenderer<'_> {
                 word: texts::settings::command_word(language, kind),
                 is_chosen: choices.contains(&value),
                 value,
+                note: unpriced_note(language, kind, self.rulebook).filter(|_| !entered.is_empty()),
                 entered,
                 source: source_text(language, source),
                 by: match source {
