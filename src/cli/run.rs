@@ -56,11 +56,11 @@ impl RunArgs {
 
     /// All settings, with what these options and `RUST_LOG` put in their place.
     pub fn settings(&self, loaded: &LoadedConfig) -> Vec<ConfigSetting> {
-        let mut settings = loaded.settings();
+        let mut settings = loaded.settings.clone();
         let mut put = |key: &str, value: Option<String>, by| {
             let setting = settings.iter_mut().find(|setting| setting.key == key);
             if let (Some(setting), Some(_)) = (setting, &value) {
-                (setting.value, setting.source) = (value, ValueSource::Override { by });
+                (setting.value, setting.source) = (value, ValueSource::Override(by));
             }
         };
         let ip = loaded.config.http.listen.0.ip();

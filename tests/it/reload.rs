@@ -238,7 +238,7 @@ async fn the_page_of_the_config_says_where_each_value_comes_from() {
     let settings = api["settings"].as_array().unwrap();
     let setting = |key: &str| settings.iter().find(|it| it["key"] == key).unwrap();
     let order = &setting("workspaces.local.min_confidence")["source"];
-    assert_eq!(*order, json!({"from": "order", "workspace": "local"}));
+    assert_eq!(*order, json!({"from": "order", "at": "local"}));
     assert_eq!(setting("http.token")["value"], Value::Null);
     assert_eq!(setting("http.mcp")["source"], json!({"from": "default"}));
 

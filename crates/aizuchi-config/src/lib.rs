@@ -200,15 +200,8 @@ pub struct LoadedConfig {
     pub warnings: Vec<String>,
     /// Fingerprints of the values, to compare a later version of the file with this one.
     pub fingerprints: Fingerprints,
-    /// What the file sets.
-    tree: ConfigNode,
-}
-
-impl LoadedConfig {
-    /// All settings with their values, those of the file or the defaults.
-    pub fn settings(&self) -> Vec<ConfigSetting> {
-        all_settings(&self.tree)
-    }
+    /// All settings with their values, those of the file or the defaults, as they may be shown.
+    pub settings: Vec<ConfigSetting>,
 }
 
 /// A config with its notices and the syntax tree that it was read from.
@@ -235,7 +228,8 @@ impl Config {
             resolved.map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
             config.model_sources.env_file = config.folder.join(".env");
             let fingerprints = Fingerprints::default();
-            return Ok(LoadedConfig { config, warnings: Vec::new(), fingerprints, tree });
+            let settings = all_settings(&tree);
+            return Ok(LoadedConfig { config, warnings: Vec::new(), fingerprints, settings });
         };
         let file_name = file.display().to_string();
         let text = input_file::read(file, MAX_WRITTEN_BYTES)
@@ -285,8 +279,8 @@ impl Config {
         let parsed = parsed.map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
         let fingerprints = Fingerprints::new(&parsed.tree);
-        let ParsedConfig { config, tree, .. } = parsed;
-        Ok(LoadedConfig { config, warnings, fingerprints, tree })
+        let settings = all_settings(&parsed.tree);
+        Ok(LoadedConfig { config: parsed.config, warnings, fingerprints, settings })
     }
 
     fn parse_with_notices(

@@ -27,24 +27,17 @@ pub struct ConfigSetting {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "from", rename_all = "snake_case")]
+#[serde(tag = "from", content = "at", rename_all = "snake_case")]
 pub enum ValueSource {
     Default,
-    File {
-        line: u64,
-    },
-    /// Variables that the file names.
-    Environment {
-        line: u64,
-    },
+    /// The line of the file.
+    File(u64),
+    /// Variables that this line of the file names.
+    Environment(u64),
     /// An option or a variable that overrides the file.
-    Override {
-        by: &'static str,
-    },
+    Override(&'static str),
     /// An order for all channels of a workspace.
-    Order {
-        workspace: WorkspaceId,
-    },
+    Order(WorkspaceId),
 }
 
 /// The sections whose values are shown. Of the others, only the keys are: commands, addresses and parameters may hold a
@@ -58,7 +51,7 @@ const SHOWN_SECTIONS: [&str; 20] = [
 /// Lists the settings of a file in their order, and then the others with their defaults.
 pub fn all_settings(file: &ConfigNode) -> Vec<ConfigSetting> {
     let mut settings = Vec::new();
-    add(&mut settings, &[], file, false);
+    add(&mut settings, &[], file);
     let known: Vec<_> = known_keys().filter(|[_, range, ..]| *range != SECTION).collect();
     let is_written = |key: &str| settings.iter().any(|it| is_at_or_below(&it.key, key));
     // A section that is omitted is one setting.
@@ -72,28 +65,24 @@ pub fn all_settings(file: &ConfigNode) -> Vec<ConfigSetting> {
     [settings, omitted].concat()
 }
 
-fn add(settings: &mut Vec<ConfigSetting>, path: &[&str], node: &ConfigNode, is_hidden: bool) {
+fn add(settings: &mut Vec<ConfigSetting>, path: &[&str], node: &ConfigNode) {
     if let ConfigValue::Section(entries) = &node.value {
         for entry in entries {
-            let is_hidden = is_hidden
-                || is_secret_key(&entry.key)
-                || path.is_empty() && !SHOWN_SECTIONS.contains(&entry.key.as_str());
-            add(settings, &[path, &[&*entry.key]].concat(), &entry.node, is_hidden);
+            add(settings, &[path, &[&*entry.key]].concat(), &entry.node);
         }
-    } else if let Some(value) = told(node) {
-        let (setting, line) = (ConfigSetting::new(path), node.location.line);
-        let choice = if let ConfigValue::Text(text) = &node.value {
-            setting.choice(&text.text)
-        } else {
-            None
-        };
-        let source = match is_expanded(node) {
-            true => ValueSource::Environment { line },
-            false => ValueSource::File { line },
-        };
-        let value = choice.or(value.filter(|_| !is_hidden));
-        settings.push(ConfigSetting { value, source, ..setting });
+        return;
     }
+    let (setting, line) = (ConfigSetting::new(path), node.location.line);
+    let Some(value) = told(node, setting.range) else { return };
+    // A number or a word to choose from is no secret.
+    let is_shown = !setting.range.is_empty()
+        || path.first().is_some_and(|section| SHOWN_SECTIONS.contains(section))
+            && !path.iter().any(|key| is_secret_key(key));
+    let source = match is_expanded(node) {
+        true => ValueSource::Environment(line),
+        false => ValueSource::File(line),
+    };
+    settings.push(ConfigSetting { value: value.filter(|_| is_shown), source, ..setting });
 }
 
 impl ConfigSetting {
@@ -125,13 +114,6 @@ impl ConfigSetting {
             Language::Ja => japanese,
         }
     }
-
-    /// The text, if it is a number or a word to choose from, and thus no secret.
-    fn choice(&self, text: &str) -> Option<String> {
-        let is_word = self.range.split(" | ").any(|word| word == text);
-        let is_choice = !self.range.is_empty() && (is_word || text.parse::<f64>().is_ok());
-        is_choice.then(|| text.to_owned())
-    }
 }
 
 fn is_expanded(node: &ConfigNode) -> bool {
@@ -143,12 +125,15 @@ fn is_expanded(node: &ConfigNode) -> bool {
 }
 
 /// The value on one line. `None` if there is no value, `Some(None)` if it must not be shown.
-fn told(node: &ConfigNode) -> Option<Option<String>> {
+fn told(node: &ConfigNode, range: &str) -> Option<Option<String>> {
     match &node.value {
         ConfigValue::Empty => None,
-        ConfigValue::Text(text) => Some(shown(&text.text).filter(|_| !text.is_expanded)),
+        ConfigValue::Text(text) => {
+            Some(shown(&text.text).filter(|_| !text.is_expanded || !range.is_empty()))
+        }
         ConfigValue::List(items) => {
-            let items: Option<Vec<String>> = items.iter().filter_map(told).collect();
+            let items: Option<Vec<String>> =
+                items.iter().filter_map(|item| told(item, range)).collect();
             Some(items.map(|items| items.join(", ")))
         }
         // In a list, such as that of tokens.
@@ -175,7 +160,7 @@ mod tests {
         let told: Vec<_> = settings
             .iter()
             .filter_map(|it| match it.source {
-                ValueSource::File { line } => Some((&*it.key, it.value.as_deref(), line)),
+                ValueSource::File(line) => Some((&*it.key, it.value.as_deref(), line)),
                 _ => None,
             })
             .collect();
@@ -216,7 +201,7 @@ mod tests {
         let written = settings("slack: {reply_in: thread}\nvision: {max_pictures: 7}\n");
         assert_eq!(found(&written, "slack.connections"), default(value("2"), true));
         assert_eq!(found(&written, "slack"), None);
-        let of_line = |text, line| Some((value(text), ValueSource::File { line }, true));
+        let of_line = |text, line| Some((value(text), ValueSource::File(line), true));
         assert_eq!(found(&written, "slack.reply_in"), of_line("thread", 1));
         assert_eq!(found(&written, "vision.max_pictures"), of_line("7", 2));
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_config::chosen::MODEL_VARIABLE;
-use aizuchi_config::minds::{ResolvedMind, ResolvedMinds};
+use aizuchi_config::minds::ResolvedMind;
 use aizuchi_config::model_sources::ModelOrigin;
 use aizuchi_config::settings::{ConfigSetting, ValueSource};
 use aizuchi_model::chat::local::workspace_id;
-use aizuchi_model::rules::setting_override::{SettingKind, SettingScope};
+use aizuchi_model::rules::setting_override::SettingScope;
 use aizuchi_store::order_journal::{OrderKind, OrderRecord};
 use axum::Json;
 use axum::extract::{Extension, State};
@@ -92,15 +92,13 @@ pub(crate) fn read(web: &Web, access: &Access) -> Result<ConfigInForce, ApiProbl
         return Err(Refusal::OnlyAdminConfigures.into());
     }
     let mut in_force = web.configuration.in_force.read().clone();
-    for setting in &mut in_force.settings {
-        complete(web, setting);
-    }
+    complete(web, &mut in_force.settings);
     let rulebook = web.room.rulebook();
     let orders = rulebook.ordered.iter().flat_map(|(workspace, orders)| {
         let for_all = orders.iter().filter(|order| order.scope == SettingScope::Workspace);
         for_all.map(|order| ConfigSetting {
             value: Some(order.setting.to_string()),
-            source: ValueSource::Order { workspace: workspace.clone() },
+            source: ValueSource::Order(workspace.clone()),
             needs_restart: false,
             ..ConfigSetting::new(&["workspaces", workspace.as_str(), order.setting.kind().name()])
         })
@@ -109,41 +107,33 @@ pub(crate) fn read(web: &Web, access: &Access) -> Result<ConfigInForce, ApiProbl
     Ok(ConfigInForce { settings, ..in_force })
 }
 
-/// Adds the model in use, and what applies where no value is set.
-fn complete(web: &Web, setting: &mut ConfigSetting) {
-    let rulebook = web.room.rulebook();
-    let timing = || {
-        let unset = rulebook.unset.iter().filter(|(workspace, _)| workspace.is_none());
-        let mut timing = unset.filter(|(_, it)| it.kind() == SettingKind::Timing);
-        timing.next().map(|(_, timing)| timing.to_string())
-    };
-    let mind = |of: fn(&ResolvedMinds) -> &ResolvedMind| {
-        of(&web.models.config().minds).model.id.to_string()
-    };
-    let (is_model, applied) = match &*setting.key {
-        "agents.response" | "agents.response.model_id" => (true, Some(web.models.response())),
-        "agents.judgment" | "agents.judgment.model_id" => (true, Some(web.models.judgment())),
-        "agents.memory" | "agents.memory.model_id" => (true, Some(mind(|minds| &minds.memory))),
-        "agents.state" | "agents.state.model_id" => (true, Some(mind(|minds| &minds.state))),
-        "response.mode" => (false, Some(rulebook.default_rules.mode.name().to_owned())),
-        "response.timing" => (false, timing()),
-        "budget.tokens_per_day" => {
-            let most = rulebook.workspace_limits.tokens_per_day;
-            (false, Some(most.map_or("off".to_owned(), |most| most.to_string())))
-        }
-        "timezone" => (false, web.zone.iana_name().map(str::to_owned)),
-        _ => return,
-    };
-    if is_model || setting.source == ValueSource::Default {
-        setting.value = applied;
-    }
-    let by = match web.models.origin() {
+/// Adds the models in use, and what applies where no value is set.
+fn complete(web: &Web, settings: &mut [ConfigSetting]) {
+    let (config, rulebook) = (web.models.config(), web.room.rulebook());
+    let model = |mind: &ResolvedMind| Some(mind.model.id.to_string());
+    let most_tokens = rulebook.workspace_limits.tokens_per_day;
+    let applied = [
+        ("agents.response", model(&config.minds.response)),
+        ("agents.judgment", model(&config.minds.judgment)),
+        ("agents.memory", model(&config.minds.memory)),
+        ("agents.state", model(&config.minds.state)),
+        ("response.mode", Some(rulebook.default_rules.mode.name().to_owned())),
+        ("budget.tokens_per_day", most_tokens.map(|most| most.to_string())),
+        ("timezone", web.zone.iana_name().map(str::to_owned)),
+    ];
+    let by = match config.model_sources.origin {
         ModelOrigin::Default | ModelOrigin::Config => None,
         ModelOrigin::Flag => Some("--model"),
         ModelOrigin::Variable | ModelOrigin::Saved => Some(MODEL_VARIABLE),
     };
-    if let Some(by) = by.filter(|_| is_model) {
-        setting.source = ValueSource::Override { by };
+    for setting in settings {
+        let key = setting.key.trim_end_matches(".model_id");
+        let Some((_, value)) = applied.iter().find(|(known, _)| *known == key) else { continue };
+        let by = by.filter(|_| key.starts_with("agents."));
+        if key.starts_with("agents.") || setting.source == ValueSource::Default {
+            setting.value.clone_from(value);
+        }
+        setting.source = by.map_or(setting.source.clone(), ValueSource::Override);
     }
 }
 

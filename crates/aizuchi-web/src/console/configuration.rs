@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aizuchi_config::settings::{ConfigSetting, ValueSource};
 use aizuchi_model::persona::Language;
+use aizuchi_model::rules::Rulebook;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
@@ -12,7 +13,6 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
 use axum::response::Html;
-use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::configuration::{self, ConfigInForce, ReloadAnswer};
@@ -25,13 +25,13 @@ use crate::{ApiProblem, Web, workspaces};
 const MOST_SHOWN: usize = 100;
 /// The maximum number of channels that a setting names.
 const MOST_CHANNELS: usize = 10;
-/// The key that an order for a channel or a workspace replaces.
-const ORDERED_KEYS: [(SettingKind, &str); 5] = [
-    (SettingKind::Language, "language"),
-    (SettingKind::MinConfidence, "response.min_confidence"),
-    (SettingKind::Timing, "response.timing"),
-    (SettingKind::Announce, "response.announce"),
-    (SettingKind::MoneyPerDay, "budget.money_per_day"),
+/// The keys that an order for a channel or a workspace replaces, by the names of the orders.
+const ORDERED_KEYS: [&str; 5] = [
+    "language",
+    "response.min_confidence",
+    "response.timing",
+    "response.announce",
+    "budget.money_per_day",
 ];
 
 #[derive(Template)]
@@ -39,7 +39,8 @@ const ORDERED_KEYS: [(SettingKind, &str); 5] = [
 struct ConfigurationPage<'a> {
     layout: Layout<'a>,
     file: Option<String>,
-    q: String,
+    /// What the key, the value or the meaning contains.
+    q: &'a str,
     /// What is not at its default, or what was searched for.
     first: Vec<ConfigSetting>,
     /// The number of these that are left out.
@@ -48,8 +49,7 @@ struct ConfigurationPage<'a> {
     defaults: BTreeMap<String, Vec<ConfigSetting>>,
     differing: DifferingChannels,
     workspaces: Vec<(String, String)>,
-    /// What can be ordered: the name, the word, and the values.
-    kinds: Vec<(&'static str, &'static str, String)>,
+    rulebook: Arc<Rulebook>,
     need_restart: Vec<String>,
     /// What the reload did that was just asked for.
     reloaded: Vec<String>,
@@ -58,21 +58,15 @@ struct ConfigurationPage<'a> {
 /// The keys that channels replace, with the names and addresses of the channels where another value is in force.
 type DifferingChannels = BTreeMap<&'static str, Vec<(String, String)>>;
 
-#[derive(Deserialize)]
-pub struct ConfigurationQuery {
-    /// What the key, the value or the meaning contains.
-    #[serde(default)]
-    q: String,
-}
-
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    query: Result<Query<ConfigurationQuery>, QueryRejection>,
+    query: Result<Query<BTreeMap<String, String>>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let Query(ConfigurationQuery { q }) = query.map_err(workspaces::unclear)?;
-    show(&web, &visitor, language, q.trim().to_owned(), Vec::new()).await
+    let Query(query) = query.map_err(workspaces::unclear)?;
+    let q = query.get("q").map_or("", |q| q.trim());
+    show(&web, &visitor, language, q, Vec::new()).await
 }
 
 /// Reads the config again, and shows what is in force now.
@@ -82,7 +76,7 @@ pub async fn reload(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let reloaded = configuration::reload_for(&web, &visitor.access).await?;
-    show(&web, &visitor, language, String::new(), told(reloaded, language)).await
+    show(&web, &visitor, language, "", told(reloaded, language)).await
 }
 
 fn told(reloaded: ReloadAnswer, language: Language) -> Vec<String> {
@@ -100,7 +94,7 @@ async fn show(
     web: &Web,
     visitor: &Visitor,
     language: Language,
-    q: String,
+    q: &str,
     reloaded: Vec<String>,
 ) -> Result<Html<String>, ApiProblem> {
     let ConfigInForce { file, settings, need_restart } = configuration::read(web, &visitor.access)?;
@@ -125,19 +119,10 @@ async fn show(
         let section = setting.key.split_once('.').map_or("", |(section, _)| section);
         defaults.entry(section.to_owned()).or_default().push(setting);
     }
-    let rulebook = web.room.rulebook();
-    let kinds = SettingKind::all().filter(|kind| rulebook.offers(*kind)).map(|kind| {
-        let values = match (kind, kind.choices()) {
-            (SettingKind::Model, _) => rulebook.model_choices.join(", "),
-            (_, Ok(choices)) => choices.join(", "),
-            (_, Err(hint)) => hint.to_owned(),
-        };
-        (kind.name(), texts::settings::command_word(language, kind), values)
-    });
     render(&ConfigurationPage {
         layout: Layout::new(web, visitor, language, Section::Configuration),
         workspaces: workspaces::choices(web, &workspaces::all(web).await?, language),
-        kinds: kinds.collect(),
+        rulebook: web.room.rulebook(),
         file,
         q,
         first,
@@ -151,19 +136,23 @@ async fn show(
 
 async fn differing_channels(web: &Web, visitor: &Visitor) -> Result<DifferingChannels, ApiProblem> {
     let rulebook = web.room.rulebook();
-    let keys = ORDERED_KEYS.iter().map(|(_, key)| *key).chain(["response.mode"]);
+    let keys = ORDERED_KEYS.into_iter().chain(["response.mode"]);
     let mut differing: DifferingChannels = keys.map(|key| (key, Vec::new())).collect();
     for workspace in snapshot::read(web, &visitor.access, None).await?.workspaces {
         let known = web.archive.channels(&workspace.workspace).await?.into_iter();
         let known: BTreeMap<_, _> = known.map(|channel| (channel.id.clone(), channel)).collect();
         for status in workspace.channels {
             let Some(channel) = known.get(&status.id) else { continue };
-            let (here, around) =
-                (rulebook.rules_in(&Place::of_channel(channel)), &rulebook.default_rules);
-            let ordered = ORDERED_KEYS.iter();
-            let ordered = ordered.filter(|(kind, _)| kind.value_in(here) != kind.value_in(around));
-            let mode = (status.mode != around.mode.name()).then_some("response.mode");
-            for key in ordered.map(|(_, key)| *key).chain(mode) {
+            let rules = rulebook.rules_in(&Place::of_channel(channel));
+            let differs = |key: &str| {
+                let kind = key.rsplit('.').next().and_then(SettingKind::from_name);
+                let value = |rules| kind.and_then(|kind| kind.value_in(rules));
+                value(rules) != value(&rulebook.default_rules)
+            };
+            let mode =
+                (status.mode != rulebook.default_rules.mode.name()).then_some("response.mode");
+            let ordered = ORDERED_KEYS.into_iter().filter(|key| differs(key));
+            for key in ordered.chain(mode) {
                 let address = channel_address(&workspace.workspace, &status.id);
                 differing.entry(key).or_default().push((status.name.clone(), address));
             }
