@@ -26,8 +26,8 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// Delete a person and everything remembered about them.
 ///
-/// This deletes their messages, memos about them, and memories of what they said. A running Aizuchi does it while it
-/// runs; if it is interrupted, it goes on at the next start.
+/// This deletes their messages, memos about them, and memories of what they said, without asking first. A running
+/// Aizuchi does it while it runs; if it is interrupted, it goes on at the next start.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// The person's id or name.

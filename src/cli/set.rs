@@ -18,11 +18,12 @@ use crate::cli::{block_on, channel, print};
 /// The setting stays in force over the config, also after a restart, until it is cleared.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// mode, language, min_confidence, timing, announce, tools, memory, model or money_per_day.
+    /// mode, language, min_confidence, timing, announce, tools, memory, model or money_per_day, which is for each
+    /// channel on its own.
     setting: String,
     /// The value, written as in the config. If omitted: the configured value applies again.
     value: Option<String>,
-    /// The channel: its name or its id. If omitted: the whole workspace.
+    /// The channel: its name or its id. If omitted: every channel of the workspace.
     #[arg(long, value_name = "CHANNEL", required_unless_present = "workspace")]
     channel: Option<String>,
     /// The workspace by its id, such as slack:T0123456789, or local.

@@ -43,13 +43,13 @@ enum LimitOff {
 }
 
 section! {
-    /// Limits for the whole workspace. 0 allows nothing, `off` removes the limit.
+    /// Limits for the whole workspace. 0 allows nothing, `off` removes a limit, unless it is one on money: leave that out.
     pub struct BudgetConfig {
         /// The most tokens that models read and write within 24 hours. If omitted: 2000000, or `off` if no model is named.
         pub tokens_per_day: Option<LimitSetting>,
-        /// The most that models may cost within 24 hours, in `models.currency`.
+        /// The most that models may cost within 24 hours, in `models.currency`. If omitted: no limit.
         pub money_per_day: Option<Money>,
-        /// The most that models may cost within 30 days, in `models.currency`.
+        /// The most that models may cost within 30 days, in `models.currency`. If omitted: no limit.
         pub money_per_month: Option<Money>,
         /// The most unasked posts within an hour, in all channels together. If omitted: `off`.
         pub posts_per_hour: Option<LimitSetting>,
@@ -68,15 +68,15 @@ section! {
     }
 }
 
-/// Limits for one channel. 0 allows nothing, `off` removes the limit.
+/// Limits for one channel. 0 allows nothing, `off` removes a limit, unless it is one on money: leave that out.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowanceConfig {
     /// The most tokens that models read and write within 24 hours. If omitted: `off`.
     pub tokens_per_day: Option<LimitSetting>,
-    /// The most that models may cost within 24 hours, in `models.currency`.
+    /// The most that models may cost within 24 hours, in `models.currency`. If omitted: no limit.
     pub money_per_day: Option<Money>,
-    /// The most that models may cost within 30 days, in `models.currency`.
+    /// The most that models may cost within 30 days, in `models.currency`. If omitted: no limit.
     pub money_per_month: Option<Money>,
     /// The most unasked posts within an hour. If omitted: `budget.posts_per_channel_per_hour`.
     pub posts_per_hour: Option<LimitSetting>,

@@ -132,7 +132,9 @@ sections! {
     /// With `mode: propose`, the id of the person who is asked in a direct message before Aizuchi says something
     /// unasked there. This person sees what Aizuchi would say, even in a private channel.
     [own] keeper: Option<ConfiguredUserId>;
-    /// The limits there: a section, or the most that models may cost within 30 days.
+    /// The limits there: a section, or the most that models may cost within 30 days. The section takes `tokens_per_day`,
+    /// `money_per_day`, `money_per_month` (each without a limit if omitted) and `posts_per_hour` (if omitted:
+    /// `budget.posts_per_channel_per_hour`).
     [own] budget: Option<ChannelBudget>;
     /// A text that is added to the persona's prompt there, or a section with a `system_prompt` that replaces it.
     [workspace channel thread] persona: ChannelPersona = |rules, own| rules.persona = Some(own.rule());

@@ -21,7 +21,7 @@ This page is generated from the help of the program.
 - `aizuchi` without a command runs it. SIGTERM or Ctrl-C finishes the work in flight and exits with 0; a second signal
   stops at once. SIGHUP [reads the config again](../operate/upgrade.md#change-the-config-while-it-runs).
 - `why`, `report`, `search` and `prompt` only read, and work while Aizuchi runs. They show private messages, too, so treat what they print as confidential.
-- `import`, `forget`, `restore` and `migrate` change the database. Stop Aizuchi before you use them.
+- Stop Aizuchi before `import`, `restore` and `migrate`. `forget` also works while it runs; it asks nothing before it deletes.
 - An error is one line on stderr that begins with `aizuchi:`, and the exit code is 1. Once `run` has a log in JSON, it is a line of that log.
   `check` exits with 1 if it finds a problem.
 ";
