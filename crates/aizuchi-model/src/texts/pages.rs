@@ -30,6 +30,8 @@ texts! {
     // The page for what cannot be shown.
     nothing_here: "There is nothing here." / "ここには何もありません。";
     not_shown: "This cannot be shown." / "表示できません。";
+    not_done: "Not done." / "実行しませんでした。";
+    go_back: "Back" / "戻る";
     others_compute:
         "Others are computing something. Try again in a moment."
         / "ほかの計算が動いています。少し待ってからもう一度お試しください。";
