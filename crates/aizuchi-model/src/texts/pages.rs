@@ -14,7 +14,7 @@ texts! {
     no_reason: "The reason is no longer kept." / "理由は残っていません。";
     nothing_next: "Nothing yet." / "まだ何もありません。";
     more: "More details: rules, numbers, prompts" / "さらに詳しく：ルール、数値、プロンプト";
-    covers: "All messages" / "対象の発言";
+    covers: "Messages it looked at" / "対象の発言";
     calls: "What the model was asked, and what failed" / "モデルへの問い合わせと、失敗したこと";
     no_calls:
         "No model was asked: a rule settled it."
