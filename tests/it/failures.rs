@@ -114,6 +114,36 @@ async fn each_kind_of_failure_stands_in_one_list() {
         assert!(shown.contains("restricted_action") && shown.contains(&harness.attic), "{shown}");
     }
 
+    // A form leads back to what it did, and nothing is dropped at a touch.
+    let retried = "value=\"/console/failures?retried=%2Fconsole%2Fdecisions%2Fslack%253A";
+    assert_eq!(shown.matches(retried).count(), 2, "{shown}");
+    let dropped = "value=\"/console/failures?dropped=yes\"";
+    assert_eq!(shown.matches(dropped).count(), 2, "{shown}");
+    assert_eq!(
+        shown.matches("<details class=\"disclosure\" data-testid=\"drop-letter\">").count(),
+        2
+    );
+    assert!(!shown.contains("data-testid=\"done\""), "{shown}");
+    for (query, told) in [
+        ("?dropped=yes", "Dropped: it will not be posted."),
+        (
+            "?retried=%2Fconsole%2Fdecisions%2Flocal%2F7",
+            "<a href=\"/console/decisions/local/7\">Decision</a>",
+        ),
+    ] {
+        let shown = page(&program, OPERATOR, query).await;
+        assert!(shown.contains("data-testid=\"done\"") && shown.contains(told), "{query}: {shown}");
+    }
+    let foreign = page(&program, OPERATOR, "?retried=%2F%2Fevil.example").await;
+    assert!(!foreign.contains("evil.example") && !foreign.contains("data-testid=\"done\""));
+
+    // The numbers are those of the chosen workspace.
+    for (query, count) in [("", 2), ("?workspace=local", 0)] {
+        let shown = page(&program, ADMIN, query).await;
+        let told = format!("data-testid=\"summary-post\">could not be posted: {count}</a>");
+        assert!(shown.contains(&told), "{query}: {shown}");
+    }
+
     // What waits for a person or is tried again stands before what is over.
     let (now, lately) = shown.split_once("id=\"failures\"").unwrap();
     assert!(now.contains(PRIVATE) && !now.contains("no answer in time"), "{now}");
@@ -142,6 +172,10 @@ async fn each_kind_of_failure_stands_in_one_list() {
     assert_eq!(settle(&program, OPERATOR, &format!("drop {newest}")).await, StatusCode::SEE_OTHER);
     assert_eq!(listed(&program, "?kind=post").await.len(), 1);
     assert_eq!(program.stop(), Some(0));
+
+    // A model that the config does not name any more is told apart.
+    assert!(!shown.contains("(no longer in the config)"), "{shown}");
+    harness.replace("openai/large-1", "openai/large-2");
 
     // A channel cannot be read after a gap.
     harness.slack.break_history(&harness.tea, Fault::Status(500));
@@ -178,6 +212,13 @@ async fn each_kind_of_failure_stands_in_one_list() {
         assert!(is_trouble || home.contains(&counted), "{counted} {home}");
     }
     assert_eq!(home.contains("openai/large-1 fails"), failing == 1, "{home}");
+    assert!(page.contains("<code>openai/large-1</code> (no longer in the config)"), "{page}");
+    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
+    assert!(queue.contains(">no longer in the config<"), "{queue}");
+    assert!(
+        queue.contains("<p data-testid=\"judging\">Judging now: openai/large-2</p>"),
+        "{queue}"
+    );
     assert_eq!(sum("failing"), 1);
     assert_eq!(program.stop(), Some(0));
 

@@ -39,14 +39,16 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "second try");
     assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NOT_FOUND);
-    // A browser gets a page about the missing item, with a link back to the console.
+    // A browser gets a page about the missing item, with a link back to the one that it came from.
     let again = client().post(format!("{}/console/orders", program.address));
     let again = again.header("content-type", "application/x-www-form-urlencoded");
     let again = again.header("accept", "text/html").bearer_auth(OPERATOR);
+    let again = again.header("referer", format!("{}/console/failures?kind=post", program.address));
     let again = again.body(format!("order=retry+{id}&back=/console/queue")).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_FOUND);
     let again = again.text().await.unwrap();
-    assert!(again.contains("dead letter") && again.contains("href=\"/console\""), "{again}");
+    assert!(again.contains("dead letter") && again.contains("<h1>Not done.</h1>"), "{again}");
+    assert!(again.contains("href=\"/console/failures?kind=post\""), "{again}");
     let id = fail(1).await;
     let drop = client().delete(format!("{}/api/dead-letters/{id}", program.address));
     let dropped = drop.bearer_auth(OPERATOR).send().await.unwrap().status();
