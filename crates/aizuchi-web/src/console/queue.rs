@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_actions::question::QuestionSubject;
+use aizuchi_llm::model::ModelId;
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_model::decision::proposal::{Proposal, ProposalId, ProposalState};
@@ -19,6 +21,7 @@ use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
 use axum::response::{Html, Redirect};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::access::Visitor;
@@ -52,6 +55,8 @@ struct QueuePage<'a> {
     steps: Vec<WaitingView>,
     /// Set if not all steps are shown.
     steps_cut: Option<String>,
+    /// Who judges now. Visitors who are limited to places do not learn it.
+    judging: Option<String>,
     models: Vec<ModelView>,
     /// The problems of the models in use, as far as the program knows them without a call.
     problems: Vec<String>,
@@ -103,7 +108,8 @@ struct DecidedView {
     /// The tool, if it is a call.
     what: String,
     by: String,
-    at: TimeView,
+    /// `None` if it lapsed before its time: when, is not recorded.
+    at: Option<TimeView>,
 }
 
 struct WaitingView {
@@ -164,7 +170,8 @@ pub async fn page(
     };
     let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
     let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
-    let now = views::seconds(web.clock.now());
+    let time = web.clock.now();
+    let now = views::seconds(time);
     let problems = models::problems(&web, language).into_iter();
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
@@ -184,17 +191,23 @@ pub async fn page(
         decided: decided
             .iter()
             .take(MAX_DECIDED)
-            .map(|proposal| decided_view(proposal, &places, language))
+            .map(|proposal| decided_view(proposal, &places, time, language))
             .collect(),
         calls: open_calls.iter().map(|call| call_card(call, &places)).collect(),
         decided_calls: decided_calls
             .iter()
             .take(MAX_DECIDED)
-            .map(|call| decided_call(call, &places, language))
+            .map(|call| decided_call(call, &places, time, language))
             .collect(),
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
         steps: steps.into_iter().take(MAX_STEPS).map(|(_, step)| step).collect(),
+        judging: (web.scope == AccessScope::Everything).then(|| {
+            let model = web.models.judgment();
+            let is_builtin = model == ModelId::Builtin.to_string();
+            let rules = texts::ledger::builtin_rules(language);
+            texts::console::judging_now(language, if is_builtin { rules } else { &model })
+        }),
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
@@ -294,12 +307,14 @@ fn proposal_card(proposal: &Proposal, places: &PlaceLabels, language: Language) 
     }
 }
 
-fn decided_view(proposal: &Proposal, places: &PlaceLabels, language: Language) -> DecidedView {
+fn decided_view(
+    proposal: &Proposal,
+    places: &PlaceLabels,
+    now: Timestamp,
+    language: Language,
+) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
-    let (by, at) = match &proposal.decided {
-        Some((by, at)) => (named(by).to_owned(), *at),
-        None => (String::new(), proposal.expires),
-    };
+    let (by, at) = decided(proposal.decided.as_ref(), proposal.expires, now);
     DecidedView {
         id: proposal.id.0,
         place: places.view(workspace, channel),
@@ -307,7 +322,7 @@ fn decided_view(proposal: &Proposal, places: &PlaceLabels, language: Language) -
         state: texts::console::proposal_state(language, proposal.state),
         what: String::new(),
         by,
-        at: TimeView::new(at),
+        at,
     }
 }
 
@@ -324,12 +339,14 @@ fn call_card(consent: &Consent, places: &PlaceLabels) -> CallCard {
     }
 }
 
-fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> DecidedView {
+fn decided_call(
+    consent: &Consent,
+    places: &PlaceLabels,
+    now: Timestamp,
+    language: Language,
+) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &consent.conversation;
-    let (by, at) = match &consent.decided {
-        Some((by, at)) => (named(by).to_owned(), *at),
-        None => (String::new(), consent.expires),
-    };
+    let (by, at) = decided(consent.decided.as_ref(), consent.expires, now);
     DecidedView {
         id: consent.id.0,
         place: places.view(workspace, channel),
@@ -337,7 +354,19 @@ fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> 
         state: texts::consents::state(language, consent.state),
         what: consent.tool.to_string(),
         by,
-        at: TimeView::new(at),
+        at,
+    }
+}
+
+/// Who decided and when, or when it lapsed.
+fn decided(
+    by: Option<&(Arc<str>, Timestamp)>,
+    expires: Timestamp,
+    now: Timestamp,
+) -> (String, Option<TimeView>) {
+    match by {
+        Some((by, at)) => (named(by).to_owned(), Some(TimeView::new(*at))),
+        None => (String::new(), (expires <= now).then(|| TimeView::new(expires))),
     }
 }
 
@@ -361,5 +390,24 @@ fn model(health: &ModelHealth, language: Language) -> ModelView {
         failing_since: health.failing_since.map(TimeView::from_seconds),
         calls: texts::console::failures(language, health.failures, health.calls),
         last_error: health.last_error.as_ref().map(ToString::to_string),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lapse_is_dated_only_once_its_time_is_up() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let told = |by: Option<&(Arc<str>, Timestamp)>, now| {
+            let (by, at) = decided(by, at(60), at(now));
+            (by, at.map(|at| at.iso))
+        };
+        let olga = ("olga".into(), at(10));
+        assert_eq!(told(Some(&olga), 20), ("olga".to_owned(), Some(at(10).to_string())));
+        assert_eq!(told(None, 60), (String::new(), Some(at(60).to_string())));
+        // The tool is gone, or what it was for.
+        assert_eq!(told(None, 59), (String::new(), None));
     }
 }
