@@ -45,7 +45,7 @@ struct Channel {
 
 /// How a talk ended.
 struct End {
-    result: Option<DecisionResult>,
+    result: DecisionResult,
     gate: Option<Gate>,
     is_addressed: bool,
     was_judged: bool,
@@ -224,37 +224,35 @@ impl<'a> History<'a> {
             ChoseSilence, Dropped, Failed, Muted, OverBudget, Proposed, Reacted, Spoke,
         };
         let channel = &self.channels[index];
-        let is_newest = at > self.now_ms - 10 * MINUTE_MS;
         let (is_failing, mode) =
             (channel.is_failing && at > self.now_ms - 2 * DAY_MS, channel.mode);
         let is_addressed = self.random.chance(0.06);
         let draw = self.random.below(100);
-        let (result, gate, was_judged) = if is_newest && draw < 30 {
-            (None, None, false)
-        } else if is_failing && draw < 70 {
-            (Some(Failed), None, true)
+        // Each is over: a decision that is not would need its step.
+        let (result, gate, was_judged) = if is_failing && draw < 70 {
+            (Failed, None, true)
         } else if mode == "observe" && draw < 40 {
-            (Some(ChoseSilence), Some(Gate::ChannelMode), true)
+            (ChoseSilence, Some(Gate::ChannelMode), true)
         } else if mode == "mention_only" && !is_addressed {
-            (Some(ChoseSilence), Some(Gate::ChannelMode), false)
+            (ChoseSilence, Some(Gate::ChannelMode), false)
         } else {
             match draw {
-                0..12 => (Some(if mode == "propose" { Proposed } else { Spoke }), None, true),
-                12..17 => (Some(Reacted), None, true),
-                17..20 => (Some(Dropped), None, true),
-                20..22 => (Some(Muted), Some(Gate::Muted), false),
-                22..24 => (Some(OverBudget), Some(Gate::Budget), false),
-                24..26 => (Some(Failed), None, true),
-                26..58 => (Some(ChoseSilence), None, true),
-                58..70 => (Some(ChoseSilence), Some(Gate::Unchanged), false),
-                70..80 => (Some(ChoseSilence), Some(Gate::NothingOpen), false),
-                80..87 => (Some(ChoseSilence), Some(Gate::Directed), false),
-                87..92 => (Some(ChoseSilence), Some(Gate::Cooldown), false),
-                92..95 => (Some(ChoseSilence), Some(Gate::QuietHours), false),
-                _ => (Some(ChoseSilence), Some(Gate::Share), false),
+                0..12 => (if mode == "propose" { Proposed } else { Spoke }, None, true),
+                12..17 => (Reacted, None, true),
+                17..20 => (Dropped, None, true),
+                20..22 => (Muted, Some(Gate::Muted), false),
+                22..24 => (OverBudget, Some(Gate::Budget), false),
+                24..26 => (Failed, None, true),
+                26..58 => (ChoseSilence, None, true),
+                58..70 => (ChoseSilence, Some(Gate::Unchanged), false),
+                70..80 => (ChoseSilence, Some(Gate::NothingOpen), false),
+                80..87 => (ChoseSilence, Some(Gate::Directed), false),
+                87..92 => (ChoseSilence, Some(Gate::Cooldown), false),
+                92..95 => (ChoseSilence, Some(Gate::QuietHours), false),
+                _ => (ChoseSilence, Some(Gate::Share), false),
             }
         };
-        let is_addressed = is_addressed || result == Some(Spoke) && self.random.chance(0.4);
+        let is_addressed = is_addressed || result == Spoke && self.random.chance(0.4);
         End { result, gate, is_addressed, was_judged }
     }
 
@@ -266,8 +264,7 @@ impl<'a> History<'a> {
         (opened, last): (i64, i64),
         first: &str,
     ) {
-        let closed =
-            end.result.map(|_| (last + self.random.between(4_000, 90_000)).min(self.now_ms));
+        let closed = (last + self.random.between(4_000, 90_000)).min(self.now_ms);
         let (workspace, channel, is_japanese, subject, is_failing, mode) = {
             let it = &self.channels[index];
             (
@@ -282,14 +279,14 @@ impl<'a> History<'a> {
         let reasons = if is_japanese { words::SILENCES_JA } else { words::SILENCES };
         let speaks = matches!(
             end.result,
-            Some(DecisionResult::Spoke | DecisionResult::Proposed | DecisionResult::Reacted)
+            DecisionResult::Spoke | DecisionResult::Proposed | DecisionResult::Reacted
         );
         let reason = match speaks {
             true if is_japanese => "質問に誰も答えていません。",
             true => "Somebody asked, nobody answered, and I know.",
             false => self.random.pick(reasons),
         };
-        let is_failed = end.result == Some(DecisionResult::Failed);
+        let is_failed = end.result == DecisionResult::Failed;
         let verdict = match end.was_judged && !is_failed {
             true => judgment(speaks, reason, self.random.between(40, 95) as f64 / 100.0),
             false => Value::Null,
@@ -300,10 +297,14 @@ impl<'a> History<'a> {
             _ => "the answer was no JSON",
         };
         let why = match end.result {
-            Some(DecisionResult::Failed) => json!(error),
-            Some(DecisionResult::Dropped) => json!("the question was answered"),
-            Some(_) if end.was_judged => json!(reason),
-            Some(_) | None => Value::Null,
+            DecisionResult::Failed => json!(error),
+            DecisionResult::Dropped => json!("the question was answered"),
+            DecisionResult::Spoke
+            | DecisionResult::Reacted
+            | DecisionResult::Proposed
+            | DecisionResult::ChoseSilence
+            | DecisionResult::Muted
+            | DecisionResult::OverBudget => end.was_judged.then_some(reason).into(),
         };
         self.revision += 1;
         self.rows.decisions.push(json!([
@@ -316,7 +317,7 @@ impl<'a> History<'a> {
             i64::from(end.is_addressed),
             end.gate.map(Gate::name),
             verdict,
-            end.result.map(DecisionResult::name),
+            end.result.name(),
             why,
             mode,
             self.revision,
@@ -336,10 +337,10 @@ impl<'a> History<'a> {
             self.call(index, (decision, "judge", model), last, (result, verdict, told), "");
         }
         match end.result {
-            Some(DecisionResult::Spoke) => {
+            DecisionResult::Spoke => {
                 let answers = if is_japanese { words::ANSWERS_JA } else { words::ANSWERS };
                 let text = self.random.pick(answers).replace("{}", subject);
-                let at = closed.unwrap_or(last);
+                let at = closed;
                 self.call(
                     index,
                     (decision, "reply", SPEAKER),
@@ -376,16 +377,16 @@ impl<'a> History<'a> {
                     ]));
                 }
             }
-            Some(DecisionResult::Reacted) => {
+            DecisionResult::Reacted => {
                 let post = self.next();
                 self.rows.outbox.push(json!([
                     post, post, workspace, channel, "", decision, "👍", "said", closed, first,
                     first, 1,
                 ]));
             }
-            Some(DecisionResult::Proposed) => {
+            DecisionResult::Proposed => {
                 let text = self.random.pick(words::ANSWERS).replace("{}", subject);
-                let (proposal, made) = (self.next(), closed.unwrap_or(last));
+                let (proposal, made) = (self.next(), closed);
                 let is_open = made > self.now_ms - DAY_MS;
                 let state = if is_open {
                     "open"
@@ -411,7 +412,7 @@ impl<'a> History<'a> {
                     null, 1,
                 ]));
             }
-            Some(DecisionResult::Failed) => {
+            DecisionResult::Failed => {
                 if end.is_addressed {
                     let letter = self.next();
                     let text =
@@ -421,13 +422,10 @@ impl<'a> History<'a> {
                     ]));
                 }
             }
-            Some(
-                DecisionResult::ChoseSilence
-                | DecisionResult::Dropped
-                | DecisionResult::Muted
-                | DecisionResult::OverBudget,
-            )
-            | None => {}
+            DecisionResult::ChoseSilence
+            | DecisionResult::Dropped
+            | DecisionResult::Muted
+            | DecisionResult::OverBudget => {}
         }
         if decision % 8 == 0 {
             let chore = format!("channel/short_term/{channel}");
@@ -587,9 +585,14 @@ impl<'a> History<'a> {
         let (consent, made) =
             (self.next(), self.now_ms - self.random.between(MINUTE_MS, 5 * HOUR_MS));
         let decision = self.next();
-        self.revision += 1;
+        let told = "I have asked whether I may put it into the calendar.";
+        let said = self.say(index, made, told, None);
+        // The call is announced by the answer, which ends the decision.
+        self.rows.outbox.push(json!([
+            consent, consent, workspace, id, "", decision, "", "said", made, said, null, 0,
+        ]));
         self.rows.decisions.push(json!([
-            decision, workspace, id, "", made, null, 1, null, null, null, null, "companion",
+            decision, workspace, id, "", made, made, 1, null, null, "spoke", null, "companion",
             self.revision,
         ]));
         self.rows.consents.push(json!([
