@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Visitor;
 use crate::language::PageLanguage;
+use crate::own_page::{self, OwnPage};
 use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 named_enum! {
@@ -61,6 +62,10 @@ pub struct FailuresQuery {
     /// How many failures to skip.
     #[serde(rename = "failures_after")]
     pub after: usize,
+    /// The page of the decision whose dead letter was just retried on the page of failures.
+    #[serde(deserialize_with = "own_page::if_own")]
+    #[schemars(skip)]
+    pub retried: Option<OwnPage>,
 }
 
 /// A page of failures, newest first.

@@ -154,11 +154,8 @@ texts! {
     replies_to_hidden: "replies to a message that is not shown" / "表示できない発言への返信";
     certain: "(the platform says so)" / "（プラットフォームの情報）";
     gates: "Rules, in their order" / "ルール（確認した順）";
-    no_gates_asked:
-        "No rule was checked: somebody asked."
-        / "呼びかけがあったので、ルールは確認していません。";
+    no_gates: "No rule was checked." / "ルールは確認していません。";
     no_gates_yet: "No rule has been checked yet." / "ルールはまだ確認していません。";
-    no_gates: "Which rules were checked is not recorded." / "確認したルールの記録はありません。";
     settled_it: "settled it" / "これで決まりました";
     verdict: "Verdict" / "判断の内容";
     beginning: "Beginning" / "冒頭";
@@ -296,7 +293,7 @@ texts! {
     no_calls: "No model has been asked lately." / "最近、モデルへの問い合わせはありません。";
     works: "works" / "正常";
     not_in_use: "no longer in the config" / "現在の設定にはありません";
-    judging_now(model: &str): "Judging now: {model}" / "現在の判断役：{model}";
+    judging_now: "Judging now:" / "現在の判断役：";
     fails_since: "failing since" / "失敗が続いています：";
     failures(failed: usize, calls: usize):
         "{failed} of the last {calls} calls failed"

@@ -18,11 +18,8 @@ texts! {
     last: "Last" / "最後";
     next: "Next try" / "次の試行";
     count: "Times" / "回数";
-    retried:
-        "It is tried again: an answer is drafted anew; anything else is judged anew, and may end in silence."
-        / "もう一度試しています。呼びかけへの返答は書き直します。それ以外は判断からやり直すので、話さないこともあります。";
+    retried: "It is tried again, and may stay silent this time." / "もう一度試しています。今度は話さないこともあります。";
     drop_now: "Really drop it" / "本当に破棄する";
-    dropped: "Dropped: it will not be posted." / "破棄しました。投稿されません。";
     since: "since" / "最初：";
     more_channels(count: usize): "and {count} more channels" / "ほか {count} チャンネル";
     no_reason: "no reason was given" / "理由は不明です";

@@ -59,8 +59,6 @@ struct DecisionPage<'a> {
     verdict: Vec<LabeledValue>,
     /// The rules that did not apply, in order.
     passed: Vec<&'static str>,
-    /// Says why no rule is listed.
-    no_gates: &'static str,
     /// The rule that settled it.
     settled: Option<&'static str>,
     considered: Vec<MessageView>,
@@ -76,7 +74,6 @@ struct DecisionPage<'a> {
     after: Vec<MessageView>,
 }
 
-/// A gate. Gates are listed in the order of their evaluation.
 struct MessageView {
     key: String,
     at: TimeView,
@@ -185,11 +182,6 @@ pub async fn page(
         facts: facts(decision, language).into_iter().chain(approval).collect(),
         verdict: details.verdict_values(language),
         passed: passed(decision, language),
-        no_gates: match (decision.is_addressed, decision.closed) {
-            (true, _) => texts::console::no_gates_asked(language),
-            (false, None) => texts::console::no_gates_yet(language),
-            (false, Some(_)) => texts::console::no_gates(language),
-        },
         settled: decision.gate.map(|gate| texts::ledger::gate(language, gate)),
         considered,
         superseded: decision.attempts.iter().filter(is_overtaken).count(),

@@ -11,7 +11,6 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
 use axum::response::Html;
-use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::health::failing_models;
@@ -22,8 +21,6 @@ use crate::console::layout::{
 use crate::console::snapshot;
 use crate::failures::{self, Failure, FailureChannel, FailureKind, FailuresQuery, LISTED_DAYS};
 use crate::language::PageLanguage;
-use crate::models::ProblemView;
-use crate::own_page::{self, OwnPage};
 use crate::{ApiProblem, Web, dead_letters, models, workspaces};
 
 #[derive(Template)]
@@ -34,8 +31,9 @@ struct FailuresPage<'a> {
     workspaces: Vec<(String, String)>,
     /// The models and tools to choose from.
     models: BTreeSet<Arc<str>>,
+    /// The models that the config names.
+    used: HashSet<String>,
     query: FailuresQuery,
-    done: DoneQuery,
     /// How many of each kind go on, with the address that lists them.
     summary: [WaitingCount; 4],
     /// The address of the first page, to which forms return.
@@ -50,16 +48,6 @@ struct FailuresPage<'a> {
     slice: Option<ListSlice>,
 }
 
-/// What was just done about a dead letter, after which the page is shown again.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub struct DoneQuery {
-    /// The page of the decision that is tried again.
-    #[serde(deserialize_with = "own_page::if_own")]
-    retried: Option<OwnPage>,
-    dropped: Option<String>,
-}
-
 /// A failure, wherever it happened.
 struct FailureRow {
     failure: Failure,
@@ -68,8 +56,6 @@ struct FailureRow {
     /// The text that was not posted, if the visitor may read it.
     text: Option<Arc<str>>,
     decision: Option<String>,
-    /// Whether no model of the config has this name any more.
-    is_unused: bool,
     /// How many channels and workspaces, if there are several.
     told: Option<String>,
     /// The name and the address of each place that is shown. A workspace has no address.
@@ -89,16 +75,15 @@ pub async fn page(
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
     query: Result<Query<FailuresQuery>, QueryRejection>,
-    done: Result<Query<DoneQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let query = query.map_or(FailuresQuery::default(), |Query(query)| query);
-    let done = done.map_or(DoneQuery::default(), |Query(done)| done);
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
     let mut all = failures::read(&web, access, &query.workspace, language).await?;
     let models = all.iter().filter_map(|failure| failure.model.clone()).collect();
     let failing = failing_models(&web).await?;
-    let summary = summary(&web, &query, (failing.len(), &all), language).await?;
+    let letters = all.iter().filter(|failure| failure.letter.is_some()).count();
+    let summary = summary(&web, &query, (failing.len(), letters), language).await?;
     all.retain(|failure| query.has(failure, web.clock.now()));
     let (now, lately): (Vec<_>, Vec<_>) =
         failures::joined(all.clone()).into_iter().partition(|it| it.is_now(&all, &failing));
@@ -108,18 +93,16 @@ pub async fn page(
     let problems = models::problems(&web, language)
         .into_iter()
         .filter(|it| is_whole && now.iter().all(|now| now.model.as_deref() != Some(&*it.model)));
-    let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
-    let problems: Vec<String> = problems.map(problem).collect();
+    let problems: Vec<_> = problems.map(|it| format!("{}: {}", it.model, it.told)).collect();
     let (is_calm, was_calm) = (now.is_empty(), lately.is_empty());
     let (count, first) = (now.len() + lately.len(), now.len().saturating_sub(query.after));
     let shown = now.into_iter().chain(lately).skip(query.after).take(ROWS);
-    let used = web.models.in_use();
-    let row = |failure| FailureRow::new(&web, access, failure, &used, language);
+    let row = |failure| FailureRow::new(&web, access, failure, language);
     let mut now: Vec<FailureRow> = shown.map(row).collect();
     let lately = now.split_off(first.min(now.len()));
     let letters: Vec<_> = now.iter().filter_map(|row| row.failure.letter.clone()).collect();
     dead_letters::record(&web, access, &letters).await?;
-    let FailuresQuery { workspace, kind, channel, model, days, after: _ } = &query;
+    let FailuresQuery { workspace, kind, channel, model, days, after: _, retried: _ } = &query;
     let days = days.map_or(String::new(), |days| days.to_string());
     let chosen = [
         ("workspace", &**workspace),
@@ -133,6 +116,7 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Failures),
         workspaces: workspaces::choices(&web, &known, language),
         models,
+        used: web.models.in_use(),
         summary,
         is_calm,
         was_calm,
@@ -145,7 +129,6 @@ pub async fn page(
         lately,
         address,
         query,
-        done,
     })
 }
 
@@ -153,15 +136,10 @@ pub async fn page(
 async fn summary(
     web: &Web,
     query: &FailuresQuery,
-    (models, all): (usize, &[Failure]),
+    (models, letters): (usize, usize),
     language: Language,
 ) -> Result<[WaitingCount; 4], ApiProblem> {
     let only = workspaces::find_only(web, Some(&query.workspace)).await?;
-    let letters = match only {
-        Some(_) => all.iter().filter(|failure| failure.letter.is_some()).count(),
-        // More than are read.
-        None => web.archive.backlog().await?.dead_letters as usize,
-    };
     let (mut behind, mut unread) = (0, 0);
     for workspace in workspaces::wanted(web, only).await? {
         let connection = snapshot::connection(web, &workspace).await?;
@@ -181,13 +159,7 @@ async fn summary(
 }
 
 impl FailureRow {
-    fn new(
-        web: &Web,
-        access: &Access,
-        failure: Failure,
-        used: &HashSet<String>,
-        language: Language,
-    ) -> Self {
+    fn new(web: &Web, access: &Access, failure: Failure, language: Language) -> Self {
         let label = |workspace: &WorkspaceId| workspaces::label(web, workspace, language);
         let (channels, workspaces) = (failure.channels.len(), failure.workspaces.len());
         let channel = |FailureChannel { id, name, workspace }: &FailureChannel| {
@@ -208,8 +180,6 @@ impl FailureRow {
             key: format!("{:?}", failure.key()),
             text: letter.and_then(|letter| letter.text.clone()),
             decision: failure.decision.map(|id| decision_address(&failure.workspace, id)),
-            is_unused: failure.kind == FailureKind::Model
-                && failure.model.as_ref().is_some_and(|model| !used.contains(&**model)),
             told: match (channels, workspaces) {
                 (0 | 1, 1) => None,
                 (0, _) => Some(texts::channels::in_all(language, workspaces)),

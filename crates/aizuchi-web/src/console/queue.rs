@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_actions::question::QuestionSubject;
-use aizuchi_llm::model::ModelId;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::decision::consent::{Consent, ConsentId, ConsentState};
@@ -31,7 +30,6 @@ use crate::console::layout::{
 };
 use crate::console::trust_card::TrustCard;
 use crate::language::PageLanguage;
-use crate::models::ProblemView;
 use crate::own_page::{self, OwnPage};
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, consents, deciders, models, proposals, trust, views, workspaces};
@@ -170,10 +168,8 @@ pub async fn page(
     };
     let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
     let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
-    let time = web.clock.now();
-    let now = views::seconds(time);
+    let now = views::seconds(places.now);
     let problems = models::problems(&web, language).into_iter();
-    let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
     let all_steps = health.steps.len() + due.len();
     let steps = health.steps.iter().take(MAX_STEPS);
@@ -191,25 +187,20 @@ pub async fn page(
         decided: decided
             .iter()
             .take(MAX_DECIDED)
-            .map(|proposal| decided_view(proposal, &places, time, language))
+            .map(|proposal| decided_view(proposal, &places, language))
             .collect(),
         calls: open_calls.iter().map(|call| call_card(call, &places)).collect(),
         decided_calls: decided_calls
             .iter()
             .take(MAX_DECIDED)
-            .map(|call| decided_call(call, &places, time, language))
+            .map(|call| decided_call(call, &places, language))
             .collect(),
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
         steps: steps.into_iter().take(MAX_STEPS).map(|(_, step)| step).collect(),
-        judging: (web.scope == AccessScope::Everything).then(|| {
-            let model = web.models.judgment();
-            let is_builtin = model == ModelId::Builtin.to_string();
-            let rules = texts::ledger::builtin_rules(language);
-            texts::console::judging_now(language, if is_builtin { rules } else { &model })
-        }),
+        judging: (web.scope == AccessScope::Everything).then(|| web.models.judgment()),
         models: health.models.iter().map(|it| model(it, language)).collect(),
-        problems: problems.map(problem).collect(),
+        problems: problems.map(|it| format!("{}: {}", it.model, it.told)).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
         address: address_with("/console/queue", &[("workspace", workspace)]),
@@ -252,10 +243,11 @@ pub async fn decide(
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 
-/// The labels of all workspaces, and the names of all channels that the visitor may know.
+/// The time, the labels of all workspaces, and the names of all channels that the visitor may know.
 struct PlaceLabels {
     workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), String>,
+    now: Timestamp,
 }
 
 impl PlaceLabels {
@@ -276,7 +268,7 @@ impl PlaceLabels {
                     ((workspace, id), name.to_string())
                 }));
         }
-        Ok(Self { workspaces: labels, channels: names })
+        Ok(Self { workspaces: labels, channels: names, now: web.clock.now() })
     }
 
     fn view(&self, workspace: &WorkspaceId, channel: &ChannelId) -> PlaceView {
@@ -307,14 +299,12 @@ fn proposal_card(proposal: &Proposal, places: &PlaceLabels, language: Language) 
     }
 }
 
-fn decided_view(
-    proposal: &Proposal,
-    places: &PlaceLabels,
-    now: Timestamp,
-    language: Language,
-) -> DecidedView {
+fn decided_view(proposal: &Proposal, places: &PlaceLabels, language: Language) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
-    let (by, at) = decided(proposal.decided.as_ref(), proposal.expires, now);
+    let (by, at) = match &proposal.decided {
+        Some((by, at)) => (named(by).to_owned(), *at),
+        None => (String::new(), proposal.expires),
+    };
     DecidedView {
         id: proposal.id.0,
         place: places.view(workspace, channel),
@@ -322,7 +312,7 @@ fn decided_view(
         state: texts::console::proposal_state(language, proposal.state),
         what: String::new(),
         by,
-        at,
+        at: (at <= places.now).then(|| TimeView::new(at)),
     }
 }
 
@@ -339,14 +329,12 @@ fn call_card(consent: &Consent, places: &PlaceLabels) -> CallCard {
     }
 }
 
-fn decided_call(
-    consent: &Consent,
-    places: &PlaceLabels,
-    now: Timestamp,
-    language: Language,
-) -> DecidedView {
+fn decided_call(consent: &Consent, places: &PlaceLabels, language: Language) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &consent.conversation;
-    let (by, at) = decided(consent.decided.as_ref(), consent.expires, now);
+    let (by, at) = match &consent.decided {
+        Some((by, at)) => (named(by).to_owned(), *at),
+        None => (String::new(), consent.expires),
+    };
     DecidedView {
         id: consent.id.0,
         place: places.view(workspace, channel),
@@ -354,19 +342,7 @@ fn decided_call(
         state: texts::consents::state(language, consent.state),
         what: consent.tool.to_string(),
         by,
-        at,
-    }
-}
-
-/// Who decided and when, or when it lapsed.
-fn decided(
-    by: Option<&(Arc<str>, Timestamp)>,
-    expires: Timestamp,
-    now: Timestamp,
-) -> (String, Option<TimeView>) {
-    match by {
-        Some((by, at)) => (named(by).to_owned(), Some(TimeView::new(*at))),
-        None => (String::new(), (expires <= now).then(|| TimeView::new(expires))),
+        at: (at <= places.now).then(|| TimeView::new(at)),
     }
 }
 
@@ -395,19 +371,48 @@ fn model(health: &ModelHealth, language: Language) -> ModelView {
 
 #[cfg(test)]
 mod tests {
+    use aizuchi_model::context::seen_revision::SeenRevision;
+    use aizuchi_model::decision::DecisionId;
+    use aizuchi_model::memory::Lineage;
+
     use super::*;
 
     #[test]
     fn a_lapse_is_dated_only_once_its_time_is_up() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let told = |by: Option<&(Arc<str>, Timestamp)>, now| {
-            let (by, at) = decided(by, at(60), at(now));
-            (by, at.map(|at| at.iso))
+        let call = |decided| Consent {
+            id: ConsentId(1),
+            decision: DecisionId(1),
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("w"),
+                channel: ChannelId::new("c"),
+                thread: None,
+            },
+            messages: Vec::new(),
+            is_addressed: true,
+            tool: "nursery__plant".into(),
+            arguments: None,
+            lineage: Lineage::default(),
+            seen_revision: SeenRevision::from(1),
+            made: at(0),
+            expires: at(60),
+            state: ConsentState::Lapsed,
+            decided,
+            until: None,
+            answer: None,
+            is_settled: true,
+            revision: 1,
         };
-        let olga = ("olga".into(), at(10));
-        assert_eq!(told(Some(&olga), 20), ("olga".to_owned(), Some(at(10).to_string())));
-        assert_eq!(told(None, 60), (String::new(), Some(at(60).to_string())));
-        // The tool is gone, or what it was for.
-        assert_eq!(told(None, 59), (String::new(), None));
+        for (decided, now, expected) in [
+            (Some(("olga".into(), at(10))), 20, Some(10)),
+            (None, 60, Some(60)),
+            // The tool is gone, or what it was for.
+            (None, 59, None),
+        ] {
+            let (workspaces, channels) = (HashMap::new(), HashMap::new());
+            let places = PlaceLabels { workspaces, channels, now: at(now) };
+            let told = decided_call(&call(decided), &places, Language::En).at.map(|at| at.iso);
+            assert_eq!(told, expected.map(|second| at(second).to_string()), "{now}");
+        }
     }
 }
