@@ -115,7 +115,7 @@ async fn each_kind_of_failure_stands_in_one_list() {
     }
 
     // A form leads back to what it did, and nothing is dropped at a touch.
-    let retried = "value=\"/console/failures?retried=%2Fconsole%2Fdecisions%2Fslack%253A";
+    let retried = "value=\"/console/failures?retried=%2Fconsole%2Fdecisions%2FT0DEV00001%2F";
     assert_eq!(shown.matches(retried).count(), 2, "{shown}");
     assert_eq!(shown.matches("data-testid=\"drop-letter\"><summary>Drop</summary>").count(), 2);
     assert!(!shown.contains("data-testid=\"done\""), "{shown}");

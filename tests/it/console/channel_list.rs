@@ -100,7 +100,7 @@ async fn three_hundred_channels_are_searched_sorted_and_filtered() {
         let home = Home::new(1000.0);
         seed(&home, 300, url.as_deref()).await;
         // What is invented is what the program could have made: a decision without a step is over.
-        let open = "SELECT count(*) FROM decisions WHERE closed_ms IS NULL";
+        let open = "SELECT CAST(count(*) AS TEXT) FROM decisions WHERE closed_ms IS NULL";
         assert!(url.is_some() || home.rows(open).await == [["0"]]);
         set_tokens(&home);
         home.add(&format!("timezone: {}\n", time_zone_at_noon()));
