@@ -11,6 +11,7 @@ texts! {
     sort: "Sort by" / "並べ替え";
     all: "all" / "すべて";
     private: "private" / "非公開";
+    differs: "own settings" / "個別の設定あり";
     silent: "said nothing for a week" / "1 週間発言なし";
     muted: "muted" / "ミュート中";
     failing: "not caught up, or failing" / "未確認の発言あり・失敗";

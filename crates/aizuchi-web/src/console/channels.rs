@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
+use aizuchi_actions::settings::value_text;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
@@ -96,6 +97,7 @@ named_enum! {
         #[strum(serialize = "")]
         All,
         Private,
+        Differs,
         Silent,
         Muted,
         Failing,
@@ -236,12 +238,24 @@ pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
     (until.duration_since(now) < MAX_MUTE).then(|| TimeView::new(until))
 }
 
+impl ListedChannel {
+    /// What an order or the config gives it, besides its mode.
+    fn own(&self, language: Language) -> String {
+        let own = self.status.own.iter().map(|(kind, value)| {
+            let value = value_text(language, *kind, value.clone());
+            format!("{} {value}", texts::settings::command_word(language, *kind))
+        });
+        own.collect::<Vec<_>>().join(" · ")
+    }
+}
+
 impl ChannelFilter {
     fn matches(self, channel: &ListedChannel, now: Timestamp) -> bool {
         let status = &channel.status;
         match self {
             Self::All => true,
             Self::Private => status.visibility != "public",
+            Self::Differs => status.has_own_mode || !status.own.is_empty(),
             Self::Silent => {
                 let since = views::seconds(now - SILENCE);
                 status.last_spoke.is_none_or(|spoke| spoke < since)
