@@ -295,10 +295,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab.press(Key::Enter).await;
     tab.find("timeline").await;
     tab_to(&tab, "[data-testid=mute]").await;
-    assert_eq!(
-        tab.evaluate("return document.activeElement.textContent").await,
-        json!("2 時間ミュート")
-    );
+    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("2 時間"));
     tab.press(Key::Enter).await;
     tab.expect_result(&is_there(MUTED), json!(true)).await;
     expect_silenced(harness, LOBBY).await;

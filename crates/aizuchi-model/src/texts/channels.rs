@@ -19,6 +19,8 @@ texts! {
     choose(name: &str): "Choose {name}" / "{name} を選ぶ";
     chosen: "the chosen ones" / "選んだもの";
     matching(count: usize): "all {count} that match" / "該当する {count} 件すべて";
+    chosen_count(count: &str): "{count} chosen" / "選択中：{count} 件";
+    sure(count: usize): "Yes, change all {count}" / "{count} 件すべてを変更する";
     whom: "Channels" / "対象";
     change: "Change" / "変更";
     change_what: "choose …" / "選択…";

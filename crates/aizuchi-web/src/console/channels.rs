@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::settings::value_text;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::named_enum;
 use aizuchi_model::persona::Language;
@@ -197,7 +196,12 @@ pub async fn order(
     }
     let mut chosen: BTreeMap<String, BTreeSet<ChannelId>> = BTreeMap::new();
     let mut choose = |workspace, id| chosen.entry(workspace).or_default().insert(id);
-    if all("whom").contains(&"matching") {
+    let whom = all("whom");
+    if whom.contains(&"matching") {
+        // All that match are easily more than what is seen.
+        if !whom.contains(&"sure") {
+            return Err(Refusal::NoChannelChosen.into());
+        }
         for channel in query.find(&web, &visitor.access).await? {
             choose(channel.workspace.to_string(), channel.status.id);
         }
@@ -236,17 +240,6 @@ pub fn modes(language: Language) -> Vec<ModeView> {
 /// When a mute ends, if it does.
 pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
     (until.duration_since(now) < MAX_MUTE).then(|| TimeView::new(until))
-}
-
-impl ListedChannel {
-    /// What an order or the config gives it, besides its mode.
-    fn own(&self, language: Language) -> String {
-        let own = self.status.own.iter().map(|(kind, value)| {
-            let value = value_text(language, *kind, value.clone());
-            format!("{} {value}", texts::settings::command_word(language, *kind))
-        });
-        own.collect::<Vec<_>>().join(" · ")
-    }
 }
 
 impl ChannelFilter {

@@ -54,6 +54,8 @@ struct ConfigurationPage<'a> {
     workspaces: Vec<(String, String)>,
     rulebook: Arc<Rulebook>,
     need_restart: Vec<String>,
+    /// The setting that was just changed.
+    set: &'a str,
     /// What the reload did that was just asked for.
     reloaded: Vec<String>,
 }
@@ -69,7 +71,8 @@ pub async fn page(
 ) -> Result<Html<String>, ApiProblem> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let q = query.get("q").map_or("", |q| q.trim());
-    show(&web, &visitor, language, q, Vec::new()).await
+    let set = query.get("set").map_or("", |set| set);
+    show(&web, &visitor, language, (q, set), Vec::new()).await
 }
 
 /// Reads the config again, and shows what is in force now.
@@ -79,7 +82,7 @@ pub async fn reload(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let reloaded = configuration::reload_for(&web, &visitor.access).await?;
-    show(&web, &visitor, language, "", told(reloaded, language)).await
+    show(&web, &visitor, language, ("", ""), told(reloaded, language)).await
 }
 
 fn told(reloaded: ReloadAnswer, language: Language) -> Vec<String> {
@@ -97,7 +100,7 @@ async fn show(
     web: &Web,
     visitor: &Visitor,
     language: Language,
-    q: &str,
+    (q, set): (&str, &str),
     reloaded: Vec<String>,
 ) -> Result<Html<String>, ApiProblem> {
     let ConfigInForce { file, settings, need_restart } = configuration::read(web, &visitor.access)?;
@@ -136,6 +139,7 @@ async fn show(
         defaults,
         differing,
         need_restart,
+        set,
         reloaded,
     })
 }
