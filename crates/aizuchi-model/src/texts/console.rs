@@ -71,8 +71,6 @@ texts! {
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
     muted: "muted" / "ミュート中";
-    /// Between [`muted`] and a time.
-    mute_end: " until" / "・終了";
     no_channels:
         "Nothing has been heard here yet. A channel appears here once somebody writes in it."
         / "まだ何も聞いていません。誰かが発言すると、そのチャンネルがここに表示されます。";
@@ -91,7 +89,6 @@ texts! {
     mute_hour: "Mute for 1 hour" / "1 時間ミュート";
     hour: "1 hour" / "1 時間";
     two_hours: "2 hours" / "2 時間";
-    until_unmuted: "until unmuted" / "解除するまで";
     mute_drops: "What it is writing is dropped, too." / "作成中の発言も取りやめます。";
     set_mode: "Set the mode" / "モードを変更";
     configured_mode: "as configured" / "設定のとおり";
