@@ -184,13 +184,14 @@ async fn the_page_of_the_config_says_where_each_value_comes_from() {
     post(&program, Some(ADMIN), "/api/messages", says).await;
     beside(&home, &["set", "min_confidence", "0.9", "--workspace", "local"]).unwrap();
     beside(&home, &["set", "mode", "observe", "--channel", "general"]).unwrap();
+    beside(&home, &["set", "min_confidence", "0.95", "--channel", "general"]).unwrap();
     let show = async |path: &str, language: &str| {
         let page = get_in(&program, Some(ADMIN), path, language).await.text().await.unwrap();
         assert!(page.len() < 100_000, "{path}: {} bytes", page.len());
         page
     };
     let page = show("/console/configuration", "en").await;
-    let differs = "Channels that differ (1): <a href=\"/console/channels/local/general\" dir=\"auto\">general</a>";
+    let differs = "Channels that differ (1): <a href=\"/console/channels/local/general\" dir=\"auto\">general</a> observe";
     for (key, expected) in [
         (
             "response.announce",
@@ -214,6 +215,7 @@ async fn the_page_of_the_config_says_where_each_value_comes_from() {
         ("response.quiet_hours", &[">–</td>", ">default</td>"]),
         ("http.mcp", &[">true <", "needs a restart"]),
         ("http.token", &["set, not shown here"]),
+        ("response.min_confidence", &["general</a> 0.95", ">default <a"]),
     ] {
         let row = row(&page, key).unwrap_or_else(|| panic!("no {key} in {page}"));
         for part in expected {
@@ -231,6 +233,10 @@ async fn the_page_of_the_config_says_where_each_value_comes_from() {
     let found = show("/console/configuration?q=Quiet_H", "en").await;
     assert!(found.contains("Settings found: 1"), "{found}");
     assert!(row(&found, "response.quiet_hours").is_some() && row(&found, "language").is_none());
+    let found = show("/console/configuration?q=no-such-key", "en").await;
+    assert!(found.contains("No setting matches."), "{found}");
+    let (_, own) = above.split_once("<h2 id=\"varied\">Channels differ</h2>").unwrap();
+    assert!(row(own, "response.min_confidence").is_some() && row(own, "response.mode").is_none());
     let japanese = show("/console/configuration", "ja").await;
     assert!(row(&japanese, "response.min_confidence").unwrap().contains("判断役の確信度"));
 
@@ -251,8 +257,10 @@ async fn the_page_of_the_config_says_where_each_value_comes_from() {
     ];
     let sent = client().post(format!("{}/console/orders", program.address)).bearer_auth(ADMIN);
     let answer = sent.form(&form).send().await.unwrap();
-    assert_eq!(answer.headers()["location"], "/console/configuration");
-    let page = show("/console/configuration", "en").await;
+    let led_to = "/console/configuration?set=min_confidence";
+    assert_eq!(answer.headers()["location"], led_to);
+    let page = show(led_to, "en").await;
+    assert!(page.contains("data-testid=\"setting-done\">Changed: confidence<"), "{page}");
     assert_eq!(row(&page, "workspaces.local.min_confidence"), None);
     assert_eq!(get(&program, Some(OPERATOR), "/console/configuration").await.status(), 403);
     assert_eq!(program.stop(), Some(0));

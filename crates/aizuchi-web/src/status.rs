@@ -8,6 +8,7 @@ use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::flow::step::Step;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
+use aizuchi_model::rules::setting_override::{PlaceSetting, SettingKind};
 use aizuchi_model::rules::{Mode, Rulebook};
 use aizuchi_model::texts;
 use aizuchi_store::archive::Archive;
@@ -79,6 +80,12 @@ pub struct ChannelStatus {
     pub name: String,
     pub visibility: &'static str,
     pub mode: &'static str,
+    /// Whether an order or the config gives it another mode than its workspace.
+    #[serde(skip)]
+    pub has_own_mode: bool,
+    /// The settings that an order or the config gives it, and that differ from those of its workspace.
+    #[serde(skip)]
+    pub own: Vec<(SettingKind, Option<PlaceSetting>)>,
     pub muted_until: Option<f64>,
     pub last_heard: Option<f64>,
     pub last_spoke: Option<f64>,
@@ -203,10 +210,16 @@ impl StatusReader<'_> {
         let here = steps.filter(|step| step.work.conversation().channel == channel.id);
         let activity = data.activity.get(&channel.id);
         let mute = data.orders.channel_mute(&channel.id, self.now);
+        let mode = self.mode(&channel, data.orders);
+        let around = self.rulebook.workspace_rules(&channel.workspace);
+        let rules = self.rulebook.rules_in(&Place::of_channel(&channel));
+        let own = SettingKind::all().filter(|kind| kind.value_in(rules) != kind.value_in(around));
         ChannelStatus {
             name: channel.name.to_string(),
             visibility: visibility_name(channel.visibility),
-            mode: self.mode(&channel, data.orders).name(),
+            mode: mode.name(),
+            has_own_mode: mode != around.mode,
+            own: own.map(|kind| (kind, kind.value_in(rules))).collect(),
             muted_until: mute.map(|mute| seconds(mute.until)),
             last_heard: activity.and_then(|activity| activity.last_heard).map(seconds),
             last_spoke: activity.and_then(|activity| activity.last_spoke).map(seconds),

@@ -78,6 +78,15 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
     tab.type_text(" ").await;
     let chosen = "return document.querySelectorAll('[data-testid=choose]:not(:checked)').length";
     assert_eq!(tab.evaluate(chosen).await, json!(0));
+    // It says how many are chosen, and asks before it changes all that match.
+    let told = "const sure = document.querySelector('[data-testid=sure]').checkVisibility();
+        return [document.querySelector('[data-testid=chosen-count]').textContent, sure]";
+    let shown = "return document.querySelectorAll('[data-testid=choose]').length";
+    let shown = tab.evaluate(shown).await;
+    tab.expect_result(told, json!([format!("{shown} chosen"), false])).await;
+    tab_to(&tab, "[data-testid=whom]").await;
+    tab.press(Key::Down).await;
+    tab.expect_result(told, json!([format!("{shown} chosen"), true])).await;
     tab_to(&tab, "[data-testid=bulk-order]").await;
     tab.type_text("Confidence to speak from: a").await;
     tab.expect_result(field, json!(true)).await;
@@ -90,7 +99,8 @@ async fn ten_channels_are_silenced_and_restored_by_keyboard() {
     let everywhere = json!({ "workspace": "local" });
     assert_eq!(post(&program, Some(OPERATOR), "/api/mute", everywhere).await, 204);
     let updated = "return document.querySelector('[data-testid=channel] .mark.warn') !== null
-        && document.querySelectorAll('[data-testid=choose]:checked').length === 1";
+        && document.querySelectorAll('[data-testid=choose]:checked').length === 1
+        && document.querySelector('[data-testid=chosen-count]').textContent === '1 chosen'";
     tab.expect_result(updated, json!(true)).await;
     expect_accessible(&tab).await;
     let screen = json!({ "width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true });

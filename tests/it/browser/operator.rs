@@ -150,7 +150,7 @@ const FAILING: &str = "
     const named = (row) => row.querySelector('th code')?.textContent.trim() === 'openai/large-1';
     const row = [...document.querySelectorAll('[data-testid=failure]')].find(named);
     const times = [...(row?.children[3].querySelectorAll('time') ?? [])];
-    return row ? [String(Date.parse(times.at(-1).dateTime)), row.querySelector('th a').textContent.trim()] : null";
+    return row ? [String(Date.parse(times.at(-1).dateTime)), row.querySelector('th').firstChild.textContent.trim()] : null";
 
 const HAS_LETTER: &str = "
     return [...document.querySelectorAll('[data-testid=failure]')].some((it) => it.textContent.includes('the kettle hums'))";
@@ -295,10 +295,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     tab.press(Key::Enter).await;
     tab.find("timeline").await;
     tab_to(&tab, "[data-testid=mute]").await;
-    assert_eq!(
-        tab.evaluate("return document.activeElement.textContent").await,
-        json!("2 時間ミュート")
-    );
+    assert_eq!(tab.evaluate("return document.activeElement.textContent").await, json!("2 時間"));
     tab.press(Key::Enter).await;
     tab.expect_result(&is_there(MUTED), json!(true)).await;
     expect_silenced(harness, LOBBY).await;

@@ -135,6 +135,12 @@ async fn three_hundred_channels_are_searched_sorted_and_filtered() {
             assert_eq!(rows(&shown(&program, ADMIN, &format!("?sort={sort}")).await).len(), 50);
         }
 
+        // The page of the config leads to all channels with a mode of their own.
+        let config = get(&program, Some(ADMIN), "/console/configuration").await;
+        let config = config.text().await.unwrap();
+        assert!(config.contains("<h2 id=\"varied\">Channels differ</h2>"), "{config}");
+        assert!(config.contains("<a href=\"/console/channels?only=differs\">and "), "{config}");
+
         // Filters can be combined, and the links keep them.
         let part = &seen[0].0[..seen[0].0.char_indices().nth(2).unwrap().0];
         let page = shown(&program, ADMIN, &format!("?q=%23{}&only=costly", encode(part))).await;
@@ -269,7 +275,7 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let page = shown(&program, OPERATOR, "?mode=mention_only").await;
         let matching: Vec<String> =
             rows(&page).into_iter().map(|row| key(row).to_owned()).collect();
-        let fields = [("whom", "matching"), ("order", "mute")];
+        let fields = [("whom", "matching"), ("whom", "sure"), ("order", "mute")];
         let answer = send(&program, OPERATOR, "/console/channels?mode=mention_only", &fields).await;
         let page = answer.headers()[LOCATION].to_str().unwrap().to_owned();
         let row = newest(&program, answer, "/console/channels?mode=mention_only&done=").await;
@@ -346,6 +352,7 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let set = ("order", "set min_confidence");
         for (fields, why) in [
             (vec![("order", "mode off")], "no_channel_chosen"),
+            (vec![("whom", "matching"), ("order", "mode off")], "no_channel_chosen"),
             (vec![set, ("channel", &*chosen[0])], "value_needed"),
             (vec![set, ("channel", &*chosen[0]), ("min_confidence", "")], "value_needed"),
             (vec![set, ("channel", &*chosen[0]), ("min_confidence", "2")], "value_needed"),
@@ -357,6 +364,17 @@ async fn several_channels_are_changed_at_once_and_restored() {
         let fields = [set, ("channel", &*chosen[0]), ("min_confidence", " 0.95 ")];
         assert_eq!(send(&program, OPERATOR, filter, &fields).await.status(), StatusCode::SEE_OTHER);
         assert_eq!(least().await, (json!("0.95"), json!(true)));
+
+        // What a channel has of its own is listed, and nothing that its workspace has, too.
+        let in_all =
+            json!({ "workspace": "slack:T0SEEDED", "setting": "timing", "value": "human" });
+        assert_eq!(post(&program, Some(OPERATOR), "/api/settings", in_all).await, 204);
+        let own = |row: &str| Some(between(row, "data-testid=\"own\">", "</small>").to_owned());
+        let all = shown(&program, OPERATOR, &filter.replace("/console/channels", "")).await;
+        let page = shown(&program, OPERATOR, "?workspace=slack%3AT0SEEDED&only=differs").await;
+        assert!(rows(&page).len() < rows(&all).len() && !page.contains("timing human"), "{page}");
+        let row = rows(&page).into_iter().find(|row| key(row) == chosen[0]);
+        assert_eq!(row.and_then(own).as_deref(), Some("language ja · confidence 0.95"));
 
         // A mute of the whole workspace stands at each of its channels.
         let everywhere = json!({ "workspace": "slack:T0SEEDED" });

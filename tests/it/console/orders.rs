@@ -112,6 +112,12 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let elsewhere = form(OPERATOR, "https://evil.example").await.unwrap();
     assert_eq!(elsewhere.headers()[LOCATION], "/console");
 
+    // The page of the channel tells until when, and offers a mute only where there is none.
+    let tea = format!("/console/channels/{workspace}/{}", harness.tea);
+    let muted = get(&program, Some(OPERATOR), &tea).await.text().await.unwrap();
+    assert!(muted.contains("data-testid=\"muted\">muted until <time datetime"), "{muted}");
+    assert!(!muted.contains("value=\"stop\"") && muted.contains("value=\"unmute\""), "{muted}");
+
     // A mute of everything is shown in each channel.
     let everywhere = json!({ "workspace": workspace });
     assert_eq!(
@@ -122,7 +128,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let timeline = get(&program, Some(OPERATOR), &timeline).await;
     assert_eq!(timeline.status(), StatusCode::OK);
     let timeline = timeline.text().await.unwrap();
-    assert!(timeline.contains("data-testid=\"muted\">muted everywhere<"), "{timeline}");
+    assert!(timeline.contains("data-testid=\"muted\">muted with its workspace<"), "{timeline}");
 
     // A viewer is redirected to the console.
     let answer = get(&program, Some(VIEWER), "/").await;

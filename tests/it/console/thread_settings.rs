@@ -76,7 +76,7 @@ async fn what_the_config_says_of_a_thread_is_listed_and_stays() {
     let program = home.start();
     let shown = get(&program, None, PAGE).await.text().await.unwrap();
     assert_eq!(shown.matches("data-testid=\"thread-setting\"").count(), 2, "{shown}");
-    assert!(shown.contains("the config, for this thread"), "{shown}");
+    assert!(shown.contains("from the config, for this thread"), "{shown}");
     assert!(!shown.contains("data-testid=\"clear-thread-setting\""), "{shown}");
     assert_eq!(program.stop(), Some(0));
 }
@@ -91,7 +91,16 @@ async fn the_page_takes_back_only_what_is_set_and_chooses_nothing_by_itself() {
     let before = page().await;
     assert!(!before.contains("data-testid=\"clear-setting\""), "{before}");
     assert!(before.contains("<option value=\"\" selected>as everywhere</option>"), "{before}");
-    for (channel, place) in [("general", "for this channel"), ("", "for all channels")] {
+    let (_, tools) = before.split_once("data-testid=\"setting-tools\"").unwrap();
+    let (tools, _) = tools.split_once("</li>").unwrap();
+    assert!(tools.contains("on</span> · <small data-testid=\"setting-source\">from the config<"));
+    assert!(tools.contains("<option value=\"off\">off</option>"), "{tools}");
+    let changed = format!("{PAGE}?set=language");
+    let changed = get(&program, None, &changed).await.text().await.unwrap();
+    assert!(changed.contains("data-testid=\"setting-done\">Changed: language<"), "{changed}");
+    for (channel, place) in
+        [("general", "for this channel"), ("", "for all channels of Local room")]
+    {
         let body = match channel {
             "" => json!({ "setting": "language", "value": "ja" }),
             channel => json!({ "channel": channel, "setting": "language", "value": "ja" }),

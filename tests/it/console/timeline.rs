@@ -22,6 +22,8 @@ async fn what_is_asked_of_a_timeline_holds_together() {
         let page = format!("/console/channels/{workspace}/{}?{query}", harness.tea);
         let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
         assert!(!shown.contains("data-older"), "{query}: {shown}");
+        let has_newest = shown.contains("<a href=\"#newest\" data-testid=\"newest\">↓ Newest</a>");
+        assert_eq!(has_newest, shown.contains("data-testid=\"row\""), "{query}: {shown}");
         shown.matches("data-testid=\"row\"").count()
     };
     let (past, future) = ("2001-01-01", "2999-01-01");

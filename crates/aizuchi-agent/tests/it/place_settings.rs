@@ -122,7 +122,7 @@ async fn settings_are_changed_listed_and_taken_back_in_the_chat() {
         "`@Aizuchi set language default in #kitchen`",
         "Done, for all channels: the use of tools is off from now on.",
         "- the use of tools: off (set for all channels)",
-        "- the memory: on (the config, for everywhere)",
+        "- the memory: on (from the config)",
         "Please set that in the thread that you mean.",
         "The config names no other models",
         "I know no public channel of that name.",

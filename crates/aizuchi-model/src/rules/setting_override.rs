@@ -257,8 +257,7 @@ impl SettingKind {
             SettingKind::Language => Ok(&["en", "ja", "auto"]),
             SettingKind::MinConfidence => Err("0–1"),
             SettingKind::Timing => Ok(&["human", "plain"]),
-            SettingKind::Announce | SettingKind::Memory => Ok(&["on", "off"]),
-            SettingKind::Tools => Err("on, off, …"),
+            SettingKind::Announce | SettingKind::Memory | SettingKind::Tools => Ok(&["on", "off"]),
             SettingKind::Model => Ok(&[]),
             SettingKind::MoneyPerDay => Err("0.50"),
         }

@@ -11,6 +11,7 @@ texts! {
     sort: "Sort by" / "並べ替え";
     all: "all" / "すべて";
     private: "private" / "非公開";
+    differs: "own settings" / "個別の設定あり";
     silent: "said nothing for a week" / "1 週間発言なし";
     muted: "muted" / "ミュート中";
     failing: "not caught up, or failing" / "未確認の発言あり・失敗";
@@ -18,6 +19,8 @@ texts! {
     choose(name: &str): "Choose {name}" / "{name} を選ぶ";
     chosen: "the chosen ones" / "選んだもの";
     matching(count: usize): "all {count} that match" / "該当する {count} 件すべて";
+    chosen_count(count: &str): "{count} chosen" / "選択中：{count} 件";
+    sure(count: usize): "Yes, change all {count}" / "{count} 件すべてを変更する";
     whom: "Channels" / "対象";
     change: "Change" / "変更";
     change_what: "choose …" / "選択…";

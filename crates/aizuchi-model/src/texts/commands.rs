@@ -136,6 +136,7 @@ texts! {
     for_this_thread: "for this thread" / "このスレッド";
     for_this_channel: "for this channel" / "このチャンネル";
     for_all_channels: "for all channels" / "全チャンネル";
+    for_all_channels_of(workspace: &str): "for all channels of {workspace}" / "{workspace} の全チャンネル";
     // The number is one of those in the list.
     orders_here(lines: &str, number: i64, name: &str):
         "These orders hold here:\n{lines}\n`@{name} drop order {number}` revokes one, `@{name} order {number}: …` changes it."

@@ -32,10 +32,12 @@ texts! {
     more(channels: usize): "and {channels} more" / "ほか {channels}";
     changed_settings: "Not at the default" / "既定値と違う項目";
     none_changed: "Every setting has its default." / "すべて既定値です。";
+    varied: "Channels differ" / "チャンネルごとに異なる項目";
     at_default: "At the default" / "既定値の項目";
     without_section: "without a section" / "セクションなし";
     find: "Find a setting" / "項目を探す";
     found(settings: usize): "Settings found: {settings}" / "見つかった項目：{settings}";
+    no_match: "No setting matches." / "該当する項目はありません。";
     not_all(settings: usize):
         "{settings} more are not shown; search for them." / "ほかに {settings} 項目あります。検索してください。";
     change: "Change" / "変更";

@@ -83,10 +83,13 @@ texts! {
     // Orders.
     mute_two_hours: "Mute for 2 hours" / "2 時間ミュート";
     mute: "Mute until unmuted" / "解除するまでミュート";
-    mute_everywhere: "Mute everywhere" / "すべてミュート";
-    unmute_everywhere: "Unmute everywhere" / "すべてのミュートを解除";
+    mute_workspace: "Mute this workspace" / "このワークスペースをミュート";
+    unmute_workspace: "Unmute this workspace" / "このワークスペースのミュートを解除";
     unmute: "Unmute" / "ミュートを解除";
-    stop: "Stop for an hour" / "1 時間止める";
+    mute_hour: "Mute for 1 hour" / "1 時間ミュート";
+    hour: "1 hour" / "1 時間";
+    two_hours: "2 hours" / "2 時間";
+    mute_drops: "What it is writing is dropped, too." / "作成中の発言も取りやめます。";
     set_mode: "Set the mode" / "モードを変更";
     configured_mode: "as configured" / "設定のとおり";
     own_models(judge: &str, speaker: &str):

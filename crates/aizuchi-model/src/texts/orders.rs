@@ -11,7 +11,7 @@ texts! {
     no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
     by: "By" / "操作者";
     concerns: "Where, or whom" / "対象";
-    everywhere: "everywhere" / "すべてのチャンネル";
+    everywhere: "all channels" / "すべてのチャンネル";
     until: "until" / "期限：";
     until_lifted: "until unmuted" / "解除するまで";
     /// What an order for several channels did.

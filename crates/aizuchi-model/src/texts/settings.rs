@@ -40,10 +40,10 @@ texts! {
     line(setting: &str, value: &str, source: &str):
         "- {setting}: {value} ({source})" / "- {setting}：{value}（{source}）";
     ordered(scope: &str): "set {scope}" / "{scope}の設定";
-    of_thread: "the config, for this thread" / "設定ファイル：このスレッド";
-    of_channel: "the config, for this channel" / "設定ファイル：このチャンネル";
-    of_workspace: "the config, for all channels here" / "設定ファイル：ここの全チャンネル";
-    of_everywhere: "the config, for everywhere" / "設定ファイル";
+    of_thread: "from the config, for this thread" / "設定ファイル：このスレッド";
+    of_channel: "from the config, for this channel" / "設定ファイル：このチャンネル";
+    of_workspace: "from the config, for all channels here" / "設定ファイル：ここの全チャンネル";
+    of_everywhere: "from the config" / "設定ファイル";
     as_everywhere: "as everywhere" / "全体と同じ";
     unlimited: "no limit" / "上限なし";
     /// The model where none is chosen.
@@ -95,6 +95,7 @@ texts! {
     value: "Value" / "値";
     set: "Set" / "設定する";
     clear: "Take back" / "元に戻す";
+    set_now(setting: &str): "Changed: {setting}" / "変更しました：{setting}";
     set_by(by: &str): "by {by}" / "{by} による";
 }
 

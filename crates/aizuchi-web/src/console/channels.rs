@@ -96,6 +96,7 @@ named_enum! {
         #[strum(serialize = "")]
         All,
         Private,
+        Differs,
         Silent,
         Muted,
         Failing,
@@ -195,7 +196,12 @@ pub async fn order(
     }
     let mut chosen: BTreeMap<String, BTreeSet<ChannelId>> = BTreeMap::new();
     let mut choose = |workspace, id| chosen.entry(workspace).or_default().insert(id);
-    if all("whom").contains(&"matching") {
+    let whom = all("whom");
+    if whom.contains(&"matching") {
+        // All that match are easily more than what is seen.
+        if !whom.contains(&"sure") {
+            return Err(Refusal::NoChannelChosen.into());
+        }
         for channel in query.find(&web, &visitor.access).await? {
             choose(channel.workspace.to_string(), channel.status.id);
         }
@@ -242,6 +248,7 @@ impl ChannelFilter {
         match self {
             Self::All => true,
             Self::Private => status.visibility != "public",
+            Self::Differs => status.has_own_mode || !status.own.is_empty(),
             Self::Silent => {
                 let since = views::seconds(now - SILENCE);
                 status.last_spoke.is_none_or(|spoke| spoke < since)

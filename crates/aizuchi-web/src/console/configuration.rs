@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_actions::settings::value_text;
 use aizuchi_config::settings::{ConfigSetting, ValueSource};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Rulebook;
-use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::texts;
 use askama::Template;
@@ -26,11 +26,12 @@ const MOST_SHOWN: usize = 100;
 /// The maximum number of channels that a setting names.
 const MOST_CHANNELS: usize = 10;
 /// The keys that an order for a channel or a workspace replaces, by the names of the orders.
-const ORDERED_KEYS: [&str; 5] = [
+const ORDERED_KEYS: [&str; 6] = [
     "language",
     "response.min_confidence",
     "response.timing",
     "response.announce",
+    "response.mode",
     "budget.money_per_day",
 ];
 
@@ -45,18 +46,22 @@ struct ConfigurationPage<'a> {
     first: Vec<ConfigSetting>,
     /// The number of these that are left out.
     left_out: usize,
+    /// What is at its default, and not everywhere in force.
+    varied: Vec<ConfigSetting>,
     /// What is at its default, by section.
     defaults: BTreeMap<String, Vec<ConfigSetting>>,
     differing: DifferingChannels,
     workspaces: Vec<(String, String)>,
     rulebook: Arc<Rulebook>,
     need_restart: Vec<String>,
+    /// The setting that was just changed.
+    set: &'a str,
     /// What the reload did that was just asked for.
     reloaded: Vec<String>,
 }
 
-/// The keys that channels replace, with the names and addresses of the channels where another value is in force.
-type DifferingChannels = BTreeMap<&'static str, Vec<(String, String)>>;
+/// The keys that channels replace, with the name, the address and the value of each channel that has its own.
+type DifferingChannels = BTreeMap<&'static str, Vec<(String, String, String)>>;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -66,7 +71,8 @@ pub async fn page(
 ) -> Result<Html<String>, ApiProblem> {
     let Query(query) = query.map_err(workspaces::unclear)?;
     let q = query.get("q").map_or("", |q| q.trim());
-    show(&web, &visitor, language, q, Vec::new()).await
+    let set = query.get("set").map_or("", |set| set);
+    show(&web, &visitor, language, (q, set), Vec::new()).await
 }
 
 /// Reads the config again, and shows what is in force now.
@@ -76,7 +82,7 @@ pub async fn reload(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let reloaded = configuration::reload_for(&web, &visitor.access).await?;
-    show(&web, &visitor, language, "", told(reloaded, language)).await
+    show(&web, &visitor, language, ("", ""), told(reloaded, language)).await
 }
 
 fn told(reloaded: ReloadAnswer, language: Language) -> Vec<String> {
@@ -94,11 +100,11 @@ async fn show(
     web: &Web,
     visitor: &Visitor,
     language: Language,
-    q: &str,
+    (q, set): (&str, &str),
     reloaded: Vec<String>,
 ) -> Result<Html<String>, ApiProblem> {
     let ConfigInForce { file, settings, need_restart } = configuration::read(web, &visitor.access)?;
-    let differing = differing_channels(web, visitor).await?;
+    let differing = differing_channels(web, visitor, language).await?;
     let wanted = q.to_lowercase();
     let is_wanted = |setting: &ConfigSetting| {
         let value = setting.value.as_deref().unwrap_or_default();
@@ -110,8 +116,10 @@ async fn show(
             !wanted.is_empty()
                 || setting.source != ValueSource::Default
                 || need_restart.contains(&setting.key)
-                || differing.get(&*setting.key).is_some_and(|channels| !channels.is_empty())
         });
+    let (varied, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|setting| {
+        differing.get(&*setting.key).is_some_and(|channels| !channels.is_empty())
+    });
     let left_out = first.len().saturating_sub(MOST_SHOWN);
     first.truncate(MOST_SHOWN);
     let mut defaults: BTreeMap<String, Vec<ConfigSetting>> = BTreeMap::new();
@@ -127,34 +135,34 @@ async fn show(
         q,
         first,
         left_out,
+        varied,
         defaults,
         differing,
         need_restart,
+        set,
         reloaded,
     })
 }
 
-async fn differing_channels(web: &Web, visitor: &Visitor) -> Result<DifferingChannels, ApiProblem> {
-    let rulebook = web.room.rulebook();
-    let keys = ORDERED_KEYS.into_iter().chain(["response.mode"]);
-    let mut differing: DifferingChannels = keys.map(|key| (key, Vec::new())).collect();
+async fn differing_channels(
+    web: &Web,
+    visitor: &Visitor,
+    language: Language,
+) -> Result<DifferingChannels, ApiProblem> {
+    let mut differing: DifferingChannels =
+        ORDERED_KEYS.into_iter().map(|key| (key, Vec::new())).collect();
     for workspace in snapshot::read(web, &visitor.access, None).await?.workspaces {
-        let known = web.archive.channels(&workspace.workspace).await?.into_iter();
-        let known: BTreeMap<_, _> = known.map(|channel| (channel.id.clone(), channel)).collect();
         for status in workspace.channels {
-            let Some(channel) = known.get(&status.id) else { continue };
-            let rules = rulebook.rules_in(&Place::of_channel(channel));
-            let differs = |key: &str| {
-                let kind = key.rsplit('.').next().and_then(SettingKind::from_name);
-                let value = |rules| kind.and_then(|kind| kind.value_in(rules));
-                value(rules) != value(&rulebook.default_rules)
-            };
-            let mode =
-                (status.mode != rulebook.default_rules.mode.name()).then_some("response.mode");
-            let ordered = ORDERED_KEYS.into_iter().filter(|key| differs(key));
-            for key in ordered.chain(mode) {
+            let mode = status.has_own_mode.then(|| ("mode", status.mode.to_owned()));
+            let own = status.own.into_iter();
+            let own = own.map(|(kind, value)| (kind.name(), value_text(language, kind, value)));
+            for (name, value) in mode.into_iter().chain(own) {
+                let key = ORDERED_KEYS.iter().find(|key| key.rsplit('.').next() == Some(name));
                 let address = channel_address(&workspace.workspace, &status.id);
-                differing.entry(key).or_default().push((status.name.clone(), address));
+                let channels = key.and_then(|key| differing.get_mut(key)).into_iter();
+                channels.for_each(|all| {
+                    all.push((status.name.clone(), address.clone(), value.clone()))
+                });
             }
         }
     }

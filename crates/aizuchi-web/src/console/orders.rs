@@ -93,7 +93,13 @@ pub async fn order(
             return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
         }
         "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
-        _ => web.apply(form.order(&web, access).await?).await?,
+        _ => {
+            let (words, page) = (form.order.clone(), form.back.clone());
+            web.apply(form.order(&web, access).await?).await?;
+            if let (Some(page), Some(("set" | "clear", name))) = (page, words.split_once(' ')) {
+                return Ok(Redirect::to(&address_with(page.as_str(), &[("set", name)])));
+            }
+        }
     }
     Ok(back)
 }

@@ -11,6 +11,7 @@ use aizuchi_model::chat::{Channel, User, UserId, WorkspaceId};
 use aizuchi_model::decision::trust::TrustOffer;
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
+use aizuchi_model::rules::setting_override::SettingKind;
 use aizuchi_model::standing_order::StandingOrderScope;
 use aizuchi_model::texts;
 use askama::Template;
@@ -41,6 +42,7 @@ struct TimelinePage<'a> {
     layout: Layout<'a>,
     workspace: String,
     workspace_label: String,
+    for_all_channels: String,
     channel: String,
     name: String,
     address: String,
@@ -148,6 +150,7 @@ pub async fn page(
         true => (teller.rows().await?, teller.of_threads().await?),
         false => (Vec::new(), SettingsOfThreads::default()),
     };
+    let workspace_label = workspaces::label(&web, &workspace, language);
     let channels = channel_choices(&web, access, &workspace).await?;
     let name = access.name_of(&channel);
     let mut offers = trust::open(&web, access, std::slice::from_ref(&workspace)).await?;
@@ -163,7 +166,8 @@ pub async fn page(
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),
         standing_order_trial: standing_order_trial_address(&workspace, &channel.id),
-        workspace_label: workspaces::label(&web, &workspace, language),
+        for_all_channels: texts::commands::for_all_channels_of(language, &workspace_label),
+        workspace_label,
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
         is_muted: here.is_some(),

@@ -96,12 +96,16 @@ function scheduleRefresh() {
   timer ??= setTimeout(refresh, THROTTLE_MS);
 }
 
-/** Says in the summary of each folded filter what is chosen in the form that follows it. */
+/** Says in the summary of each folded filter what is chosen in the form that follows it, and how many rows are. */
 function tellChosen() {
   for (const told of document.querySelectorAll("[data-chosen]")) {
     const fields = [...told.closest(".fold").nextElementSibling.elements].filter(({ type, name }) => type !== "hidden" && name !== "");
     const words = fields.map((field) => field.selectedIndex > 0 ? field.selectedOptions[0].text : field.matches("select") ? "" : field.value);
     told.textContent = words.filter((word) => word !== "").join(" · ");
+  }
+  for (const told of document.querySelectorAll("[data-count]")) {
+    const count = told.form.querySelectorAll(`[name="${told.dataset.count}"]:checked`).length;
+    told.textContent = count > 0 ? told.dataset.text.replace("#", count) : "";
   }
 }
 

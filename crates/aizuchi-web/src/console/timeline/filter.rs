@@ -30,6 +30,8 @@ pub struct FilterQuery {
     pub from: String,
     pub until: String,
     pub q: String,
+    /// The setting that was just changed.
+    pub set: String,
     /// The cursor: a message, or with an outcome or a gate, a decision.
     pub before: Option<String>,
 }

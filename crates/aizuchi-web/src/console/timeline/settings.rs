@@ -43,15 +43,8 @@ pub struct ChannelSettingRow {
     /// Whether the value in force is one of the choices.
     pub is_chosen: bool,
     pub may_change: bool,
-    /// The places in which it was ordered.
-    pub set_in: Vec<SettingPlace>,
-}
-
-/// A place in which a setting can be cleared.
-pub struct SettingPlace {
-    /// Empty for all channels.
-    pub channel: String,
-    pub words: &'static str,
+    /// The places in which it was ordered: this channel, or an empty id for all.
+    pub set_in: Vec<String>,
 }
 
 /// The threads that have settings of their own, and those for which settings can be ordered.
@@ -162,19 +155,14 @@ impl SettingsRenderer<'_> {
         Ok(SettingKind::all().map(row).collect())
     }
 
-    fn set_in(&self, kind: SettingKind) -> Vec<SettingPlace> {
+    fn set_in(&self, kind: SettingKind) -> Vec<String> {
         let is_set = |scope: &SettingScope| {
             let mut ordered = self.ordered().iter();
             ordered.any(|order| order.scope == *scope && order.setting.kind() == kind)
         };
-        let id = &self.channel.id;
-        let (here, all) = (texts::commands::for_this_channel, texts::commands::for_all_channels);
-        let places = [
-            (SettingScope::Channel(id.clone()), id.to_string(), here(self.language)),
-            (SettingScope::Workspace, String::new(), all(self.language)),
-        ];
-        let places = places.into_iter().filter(|(scope, ..)| is_set(scope));
-        places.map(|(_, channel, words)| SettingPlace { channel, words }).collect()
+        let places = [SettingScope::Channel(self.channel.id.clone()), SettingScope::Workspace];
+        let places = places.iter().filter(|scope| is_set(scope));
+        places.map(|scope| scope.columns().0.to_owned()).collect()
     }
 
     /// Returns the settings of the channel's threads.
