@@ -95,7 +95,11 @@ pub async fn page(
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
         // The local room comes first, but a team's workspace is of more interest.
-        "" => known.get(1).or(known.first()).cloned(),
+        "" => {
+            let teams = known.get(1..).unwrap_or_default();
+            let connected = teams.iter().find(|it| workspaces::outage(&web, it).is_none());
+            connected.or(teams.first()).or(known.first()).cloned()
+        }
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
     let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);

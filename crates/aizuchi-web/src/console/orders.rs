@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::api::json;
-use crate::console::layout::{address_with, encode};
+use crate::console::layout::address_with;
 use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::language::PageLanguage;
@@ -87,12 +87,16 @@ pub async fn order(
         });
     }
     let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
+    let page = form.back.as_ref().map_or("/console", OwnPage::as_str);
     match &*form.order {
         "mute-everything" => {
             let replaced = mute_all::mute(&web, access).await?;
-            return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
+            return Ok(Redirect::to(&address_with(page, &[("undo", &replaced)])));
         }
-        "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
+        "unmute-everything" => {
+            mute_all::unmute(&web, access, form.value.as_deref()).await?;
+            return Ok(Redirect::to(&address_with(page, &[("undo", mute_all::UNDONE)])));
+        }
         _ => web.apply(form.order(&web, access).await?).await?,
     }
     Ok(back)

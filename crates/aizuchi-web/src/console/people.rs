@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{AuthorKind, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -24,7 +25,7 @@ use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
 use crate::people::{ForgettingView, KnownPerson, read_forgettings};
 use crate::refusal::Refusal;
-use crate::{ApiProblem, Web, workspaces};
+use crate::{ApiProblem, Web, order_journal, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/people.html")]
@@ -36,10 +37,22 @@ struct PeoplePage<'a> {
     search: String,
     people: Vec<PersonRow>,
     slice: Option<ListSlice>,
+    /// The users who have opted out. Empty for visitors who may not give orders.
+    opted_out: Vec<OptOutRow>,
+    opted_out_slice: Option<ListSlice>,
+    /// The users whom the config opts out.
+    in_config: Option<String>,
     /// Set if people of some workspaces are hidden.
     withheld: Option<&'static str>,
     /// Each with the label of its workspace. `None` for visitors who may not have anybody forgotten.
     forgettings: Option<Vec<(String, ForgettingView)>>,
+}
+
+struct OptOutRow {
+    workspace: WorkspaceId,
+    workspace_label: String,
+    name: Arc<str>,
+    id: UserId,
 }
 
 struct PersonRow {
@@ -88,6 +101,7 @@ pub struct PeopleQuery {
     workspace: String,
     person: String,
     people_after: usize,
+    opted_out_after: usize,
 }
 
 const LIST: &str = "/console/people";
@@ -95,7 +109,7 @@ const LIST: &str = "/console/people";
 const SHOWN: usize = 10;
 /// The maximum number of either.
 const MOST_REMEMBERED: usize = 200;
-/// The number of people per page.
+/// The number of people, and of those who have opted out, per page.
 const PEOPLE: usize = 50;
 
 pub async fn page(
@@ -140,6 +154,28 @@ pub async fn page(
         let seen = seen.get(&(&user.workspace, user.id.clone())).copied().map(TimeView::new);
         PersonRow::new(user, is_out, seen, (label(&user.workspace), language))
     };
+    let mut out = Vec::new();
+    for workspace in shown.iter().filter(|_| access.may_order()) {
+        let ids = order_journal::opted_out(&web, access, workspace).await?.into_iter().collect();
+        let names = order_journal::user_names(&web, access, workspace, &ids).await?;
+        out.extend(ids.into_iter().map(|id| OptOutRow {
+            workspace: workspace.clone(),
+            workspace_label: label(workspace),
+            name: names.get(&id).map_or_else(|| id.as_str().into(), Arc::clone),
+            id,
+        }));
+    }
+    let all_out = out.len();
+    let out: Vec<OptOutRow> = out.into_iter().skip(query.opted_out_after).take(PEOPLE).collect();
+    // The config does not say to which workspace they belong.
+    let in_config = match web.scope {
+        AccessScope::Everything if access.may_order() => {
+            let in_config = web.room.rulebook();
+            let in_config = in_config.opted_out.iter().map(ToString::to_string);
+            in_config.collect::<Vec<_>>().join(", ")
+        }
+        AccessScope::Everything | AccessScope::Only(_) => String::new(),
+    };
     let people: Vec<PersonRow> = people.iter().map(row).collect();
     let fields = [("workspace", &*query.workspace), ("person", query.person.trim())];
     let address = address_with(LIST, &fields);
@@ -158,6 +194,14 @@ pub async fn page(
         search: query.person,
         slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
         people,
+        opted_out_slice: ListSlice::new(
+            ("opted_out", address.as_str()),
+            query.opted_out_after,
+            (out.len(), all_out),
+            language,
+        ),
+        opted_out: out,
+        in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
         withheld: is_part.then(|| access.withheld(language)),
         forgettings,
         workspace: query.workspace,

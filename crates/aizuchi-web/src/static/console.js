@@ -216,9 +216,18 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted && !isStatic) scheduleRefresh();
 });
 
+/** At midnight, whose hour depends on the time zone, the server has other words for yesterday. */
+let hour = new Date().getHours();
+function renewDay() {
+  if (hour === new Date().getHours() || isStatic) return;
+  hour = new Date().getHours();
+  scheduleRefresh();
+}
+
 showTimes();
 tellChosen();
 document.addEventListener("change", tellChosen);
 scrollToNewest();
 setInterval(updateTimes, 1000);
+setInterval(renewDay, 60_000);
 connect();
