@@ -14,41 +14,6 @@ const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=feed-row
 
 const MUTES: &str = "return document.querySelector('[data-testid=mutes]').textContent";
 
-/// Returns what a time on the page of a decision becomes, and one in a list: each number becomes 0, and a month in letters M.
-const TIME_SHAPES: &str = "
-    const done = arguments[arguments.length - 1];
-    const times = [true, false].map((isExact) => {
-        const time = document.createElement('time');
-        time.dateTime = new Date().toISOString();
-        time.textContent = 'as the server wrote it';
-        const list = document.createElement('p');
-        if (isExact) list.dataset.exact = '';
-        list.append(time);
-        document.getElementById('content').append(list);
-        return time;
-    });
-    const shape = (text) => text.replaceAll(/\\d+/g, '0').replaceAll(/[A-Z][a-z]{2}(?= )/g, 'M').replace(/ GMT.*/, ' Z');
-    import('/static/console-time.js').then(({ showTimes }) => {
-        showTimes();
-        done(times.map((time) => shape(time.textContent)));
-    });";
-
-#[tokio::test]
-async fn times_are_exact_on_the_page_of_a_decision_and_as_written_in_lists() {
-    let home = Home::new(1000.0);
-    home.add(&format!("timezone: {}\n", time_zone_at_noon()));
-    let program = home.start();
-    for (language, exact) in [("en-US", "M 0, 0, 0:0:0 Z"), ("ja", "0年0月0日 0:0:0 Z")] {
-        let browser = Browser::start_undrawn_in(language).await;
-        let tab = browser.blank().await;
-        tab.open_page(&format!("{}/console", program.address)).await;
-        let expected = json!([exact, "as the server wrote it"]);
-        assert_eq!(tab.evaluate_later(TIME_SHAPES, vec![]).await, expected);
-        browser.close().await;
-    }
-    assert_eq!(program.stop(), Some(0));
-}
-
 #[tokio::test]
 async fn what_it_said_today_is_seen_and_it_is_turned_off_everywhere() {
     let harness = SlackHarness::new().await;

@@ -92,14 +92,11 @@ pub struct FeedCount {
     pub address: String,
     /// How many of them ended in each way.
     pub kinds: Vec<(&'static str, u64)>,
-    /// The days before today, if they are known, and today.
-    pub trend: Vec<Bar>,
+    /// The days before today, if they are known, and today, each with what it says when pointed at.
+    pub trend: Vec<(u64, String)>,
     /// The mean of the days before.
     pub mean: String,
 }
-
-/// A value of a day, and what it says when pointed at.
-pub type Bar = (u64, String);
 
 /// A decision in one line.
 pub struct FeedRow {
@@ -334,12 +331,10 @@ pub fn bars(
     tell: impl Fn(u64) -> String,
     today: Date,
     language: Language,
-) -> Vec<Bar> {
-    let bar = |(ago, value): (usize, &u64)| {
+) -> Vec<(u64, String)> {
+    let bar = |(value, ago): (&u64, usize)| {
         let day = texts::home::day(language, today - (ago as i64).days(), today);
         (*value, format!("{day}: {}", tell(*value)))
     };
-    let mut bars: Vec<Bar> = values.iter().rev().enumerate().map(bar).collect();
-    bars.reverse();
-    bars
+    values.iter().zip((0..values.len()).rev()).map(bar).collect()
 }

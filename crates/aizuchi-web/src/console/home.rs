@@ -5,7 +5,7 @@ use aizuchi_model::decision::consent::ConsentState;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
-use crate::console::feed::{Bar, bars};
+use crate::console::feed::bars;
 use crate::console::health;
 use crate::figures::tally::{Figures, percent, thousands};
 use crate::status::{Status, told_cost};
@@ -18,7 +18,7 @@ pub struct HomeView {
     /// How much that is of the limit.
     pub limit: String,
     /// What was spent on each of the days before today, and today.
-    pub spending: Vec<Bar>,
+    pub spending: Vec<(u64, String)>,
     pub waiting: Vec<WaitingCount>,
 }
 

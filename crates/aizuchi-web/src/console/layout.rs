@@ -31,8 +31,6 @@ pub struct Layout<'a> {
     pub section: Section,
     /// The time zone of days and times.
     pub zone: String,
-    /// The same time zone, for scripts.
-    pub browser_zone: &'a str,
     pub now: Zoned,
     pub frame: FrameState,
 }
@@ -76,7 +74,6 @@ impl<'a> Layout<'a> {
             has_persona: allows(&visitor.access, &Method::GET, "/console/persona"),
             section,
             zone: calendar.zone_name(web.clock.now()),
-            browser_zone: calendar.browser_zone(),
             now: web.clock.now().to_zoned(web.zone.clone()),
             frame: visitor.frame.clone(),
         }

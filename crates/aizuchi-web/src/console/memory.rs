@@ -93,16 +93,13 @@ pub async fn page(
     }
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
+    let local = aizuchi_model::chat::local::workspace_id();
+    // What is connected comes before what is not, and a team's workspace before the local room.
+    let rank = |it: &&WorkspaceId| (workspaces::outage(&web, it).is_some(), **it == local);
     let workspace = match query.workspace.as_str() {
-        // The local room comes first, but a team's workspace is of more interest.
-        "" => {
-            let teams = known.get(1..).unwrap_or_default();
-            let connected = teams.iter().find(|it| workspaces::outage(&web, it).is_none());
-            connected.or(teams.first()).or(known.first()).cloned()
-        }
-        id => Some(workspaces::find(&web, Some(id)).await?),
+        "" => known.iter().min_by_key(rank).unwrap_or(&local).clone(),
+        id => workspaces::find(&web, Some(id)).await?,
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
     let channel = match query.channel.as_str() {
         "" => None,
         id => Some(workspaces::channel(&web, &workspace, id).await?.id),

@@ -86,20 +86,20 @@ pub async fn order(
             None => Redirect::to(JOURNAL),
         });
     }
-    let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
-    let page = form.back.as_ref().map_or("/console", OwnPage::as_str);
-    match &*form.order {
-        "mute-everything" => {
-            let replaced = mute_all::mute(&web, access).await?;
-            return Ok(Redirect::to(&address_with(page, &[("undo", &replaced)])));
-        }
+    let (back, access) = (form.back.clone(), &visitor.access);
+    let page = back.as_ref().map_or("/console", OwnPage::as_str);
+    let undo = match &*form.order {
+        "mute-everything" => mute_all::mute(&web, access).await?,
         "unmute-everything" => {
             mute_all::unmute(&web, access, form.value.as_deref()).await?;
-            return Ok(Redirect::to(&address_with(page, &[("undo", mute_all::UNDONE)])));
+            mute_all::UNDONE.to_owned()
         }
-        _ => web.apply(form.order(&web, access).await?).await?,
-    }
-    Ok(back)
+        _ => {
+            web.apply(form.order(&web, access).await?).await?;
+            return Ok(Redirect::to(page));
+        }
+    };
+    Ok(Redirect::to(&address_with(page, &[("undo", &undo)])))
 }
 
 /// An order for several channels of a workspace. What could not be changed does not keep the others from it.

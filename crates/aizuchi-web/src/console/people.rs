@@ -38,21 +38,13 @@ struct PeoplePage<'a> {
     people: Vec<PersonRow>,
     slice: Option<ListSlice>,
     /// The users who have opted out. Empty for visitors who may not give orders.
-    opted_out: Vec<OptOutRow>,
-    opted_out_slice: Option<ListSlice>,
+    opted_out: Vec<(WorkspaceId, String, UserId, Arc<str>)>,
     /// The users whom the config opts out.
     in_config: Option<String>,
     /// Set if people of some workspaces are hidden.
     withheld: Option<&'static str>,
     /// Each with the label of its workspace. `None` for visitors who may not have anybody forgotten.
     forgettings: Option<Vec<(String, ForgettingView)>>,
-}
-
-struct OptOutRow {
-    workspace: WorkspaceId,
-    workspace_label: String,
-    name: Arc<str>,
-    id: UserId,
 }
 
 struct PersonRow {
@@ -101,7 +93,6 @@ pub struct PeopleQuery {
     workspace: String,
     person: String,
     people_after: usize,
-    opted_out_after: usize,
 }
 
 const LIST: &str = "/console/people";
@@ -109,7 +100,7 @@ const LIST: &str = "/console/people";
 const SHOWN: usize = 10;
 /// The maximum number of either.
 const MOST_REMEMBERED: usize = 200;
-/// The number of people, and of those who have opted out, per page.
+/// The number of people per page.
 const PEOPLE: usize = 50;
 
 pub async fn page(
@@ -158,24 +149,16 @@ pub async fn page(
     for workspace in shown.iter().filter(|_| access.may_order()) {
         let ids = order_journal::opted_out(&web, access, workspace).await?.into_iter().collect();
         let names = order_journal::user_names(&web, access, workspace, &ids).await?;
-        out.extend(ids.into_iter().map(|id| OptOutRow {
-            workspace: workspace.clone(),
-            workspace_label: label(workspace),
-            name: names.get(&id).map_or_else(|| id.as_str().into(), Arc::clone),
-            id,
+        out.extend(ids.into_iter().map(|id| {
+            let name = names.get(&id).map_or_else(|| id.as_str().into(), Arc::clone);
+            (workspace.clone(), label(workspace), id, name)
         }));
     }
-    let all_out = out.len();
-    let out: Vec<OptOutRow> = out.into_iter().skip(query.opted_out_after).take(PEOPLE).collect();
     // The config does not say to which workspace they belong.
-    let in_config = match web.scope {
-        AccessScope::Everything if access.may_order() => {
-            let in_config = web.room.rulebook();
-            let in_config = in_config.opted_out.iter().map(ToString::to_string);
-            in_config.collect::<Vec<_>>().join(", ")
-        }
-        AccessScope::Everything | AccessScope::Only(_) => String::new(),
-    };
+    let is_for_all = access.may_order() && web.scope == AccessScope::Everything;
+    let rulebook = web.room.rulebook();
+    let in_config = rulebook.opted_out.iter().filter(|_| is_for_all).map(ToString::to_string);
+    let in_config = in_config.collect::<Vec<_>>().join(", ");
     let people: Vec<PersonRow> = people.iter().map(row).collect();
     let fields = [("workspace", &*query.workspace), ("person", query.person.trim())];
     let address = address_with(LIST, &fields);
@@ -194,12 +177,6 @@ pub async fn page(
         search: query.person,
         slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
         people,
-        opted_out_slice: ListSlice::new(
-            ("opted_out", address.as_str()),
-            query.opted_out_after,
-            (out.len(), all_out),
-            language,
-        ),
         opted_out: out,
         in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
         withheld: is_part.then(|| access.withheld(language)),
