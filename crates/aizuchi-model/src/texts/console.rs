@@ -14,7 +14,7 @@ texts! {
     administration: "Administration" / "管理";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";
-    this_machine: "this machine" / "このマシン";
+    this_machine: "this machine (not signed in)" / "このマシン（ログインなし）";
     withheld:
         "Your role can’t read what was said here."
         / "あなたの役割では、ここでの発言は読めません。";

@@ -10,7 +10,6 @@ texts! {
     journal: "Who ordered what" / "誰が何を操作したか";
     no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
     no_match: "No order matches." / "条件に合う操作はありません。";
-    this_machine: "this machine (on the server, not signed in)" / "このマシン（サーバー上、ログインなし）";
     by: "By" / "操作者";
     concerns: "Where, or whom" / "対象";
     everywhere: "everywhere" / "すべてのチャンネル";

@@ -304,7 +304,7 @@ impl JournalNames {
             && record.value.as_deref().is_some_and(is_budget)
             && channels.as_ref().is_none_or(|channels| channels.undoes.is_none());
         let by = match &*given.by {
-            "" => texts::orders::this_machine(language).to_owned(),
+            "" => texts::console::this_machine(language).to_owned(),
             by => self.user(workspace, signer(by).unwrap_or(by), language),
         };
         let what = what(given, language);
