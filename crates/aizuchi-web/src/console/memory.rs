@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::User;
+use aizuchi_model::chat::{User, WorkspaceId};
 use aizuchi_model::memory::{MemoryScope, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
