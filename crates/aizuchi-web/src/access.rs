@@ -22,15 +22,20 @@ pub struct Visitor {
 }
 
 /// What the frame of every page shows of the store.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FrameState {
     /// The store's revision when the request came: what it reads is at least as new.
     pub revision: u64,
     /// The numbers of workspaces that the visitor reaches, and of those that are muted. Known for pages only.
     pub workspaces: usize,
     pub muted: usize,
+    /// The number of those that are not connected.
+    pub unheard: usize,
     /// Whether the visitor may mute all of them.
     pub may_mute: bool,
+    /// The address of the page, and what it answers: what undoes a mute of everything, or that it was undone.
+    pub page: String,
+    pub undo: String,
 }
 
 /// Whether a request to this path is allowed at all. Viewers have no access to a path that is not listed for them.

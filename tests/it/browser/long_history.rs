@@ -156,12 +156,12 @@ async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
     let shown = "return [new URLSearchParams(location.search).get('memos_after'),
         document.querySelectorAll('[data-testid=memo]').length]";
     tab.expect_result(shown, json!(["20", 20])).await;
-    tab.open_page(&format!("{}/console/orders", program.address)).await;
+    tab.open_page(&format!("{}/console/people", program.address)).await;
     let people =
         "return [location.pathname, document.querySelectorAll('[data-testid=opted-out]').length]";
-    tab.expect_result(people, json!(["/console/orders", 13])).await;
+    tab.expect_result(people, json!(["/console/people", 13])).await;
     tab.click("opt-in").await;
-    tab.expect_result(people, json!(["/console/orders", 12])).await;
+    tab.expect_result(people, json!(["/console/people", 12])).await;
 }
 
 async fn read(program: &Program, token: &str, page: &str, language: &str) -> (StatusCode, String) {

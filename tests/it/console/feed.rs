@@ -154,9 +154,18 @@ async fn the_home_page_compares_today_with_the_week_before() {
     sqlx::query("COMMIT").execute(&mut database).await.unwrap();
     drop(database);
     let home = get(&program, Some(VIEWER), "/console").await.text().await.unwrap();
-    assert!(home.contains("said: <b>0</b></a> <small>7-day mean 2.0</small>"), "{home}");
-    assert!(home.contains("failed: <b>0</b></a> <small>7-day mean 0.0</small>"), "{home}");
+    assert!(home.contains("said: <b>0</b></a> <small>mean of 7 whole days: 2.0</small>"), "{home}");
+    assert!(
+        home.contains("failed: <b>0</b></a> <small>mean of 7 whole days: 0.0</small>"),
+        "{home}"
+    );
     assert_eq!(home.matches("class=\"sparkline\"").count(), 2, "{home}");
+    let pointed = home.matches("<title>Yesterday: 0</title>").count();
+    assert!(
+        pointed == 1 && home.contains(": 14</title>") && home.contains("<title>Today: 0</title>")
+    );
+    // The server writes times as people say them, and keeps them exact beside.
+    assert!(!home.contains(" UTC</time>"), "{home}");
     assert!(home.contains("Everything works.") && home.contains("nothing waits"), "{home}");
     assert_eq!(home.matches("data-testid=\"day\"").count(), 1, "{home}");
     assert_eq!(program.stop(), Some(0));
@@ -217,8 +226,10 @@ async fn everything_is_muted_in_one_click_and_gets_back_what_it_had() {
     assert!(!page.contains("data-testid=\"undo-mute\""), "{page}");
 
     let undone = order(&program, OPERATOR, "unmute-everything", Some(&replaced)).await;
-    assert_eq!(undone.headers()[LOCATION], "/console");
+    assert_eq!(undone.headers()[LOCATION], "/console?undo=undone");
     assert_eq!(mutes(&program).await, before);
+    let speaks = get(&program, Some(OPERATOR), "/console?undo=undone").await.text().await.unwrap();
+    assert!(speaks.contains("It speaks again."), "{speaks}");
     let shown = get(&program, Some(OPERATOR), &answer).await.text().await.unwrap();
     assert!(!shown.contains("data-testid=\"undo-mute\""), "{shown}");
 

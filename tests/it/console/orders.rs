@@ -79,6 +79,14 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
         shown.contains("olga") && shown.contains("#tea") && !shown.contains("attic"),
         "{shown}"
     );
+    let unmatched = get(&program, Some(OPERATOR), &format!("{page}&kind=drop_dead_letter")).await;
+    let unmatched = unmatched.text().await.unwrap();
+    assert!(unmatched.contains("No order matches."), "{unmatched}");
+    // Below the heading of a day stands the time alone.
+    let day = "colspan=\"4\">Today</th>";
+    assert!(shown.contains(day) && !shown.contains(" UTC</time>"), "{shown}");
+    let people = format!("/console/people?workspace={workspace}");
+    let shown = get(&program, Some(OPERATOR), &people).await.text().await.unwrap();
     assert!(shown.contains("data-testid=\"opted-out\"") && shown.contains("Mio"), "{shown}");
     // A user is opted in again by name.
     let consent = async |order: &str, user: &str| {
@@ -92,8 +100,10 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     assert_eq!(done.headers()[LOCATION], "/console/orders");
     assert_eq!(consent("opt-out", "nobody").await.status(), StatusCode::NOT_FOUND);
     assert_eq!(consent("opt-out", "").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let shown = get(&program, Some(OPERATOR), &people).await.text().await.unwrap();
+    assert!(shown.contains("data-testid=\"nobody-opted-out\""), "{shown}");
     let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
-    assert!(shown.contains("data-testid=\"nobody\"") && shown.contains("opt in"), "{shown}");
+    assert!(shown.contains("opt in"), "{shown}");
 
     // The forms of the console have the same effect.
     let form = |token: &str, back: &str| {

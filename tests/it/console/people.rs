@@ -43,5 +43,8 @@ async fn people_are_found_in_all_workspaces_with_when_they_were_last_seen() {
         assert_eq!(shown.contains("data-testid=\"seen\""), is_seen, "{shown}");
         assert!(shown.contains("Has not opted out."), "{shown}");
     }
+    // Without a choice, the page of memory opens on a connected workspace of a team.
+    let memory = page(ADMIN, "/console/memory").await;
+    assert!(memory.contains(&format!("<option value=\"{workspace}\" selected>")), "{memory}");
     assert_eq!(program.stop(), Some(0));
 }

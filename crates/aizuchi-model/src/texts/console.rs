@@ -14,7 +14,7 @@ texts! {
     administration: "Administration" / "管理";
     room: "Local room" / "ローカルルーム";
     role: "Signed in as" / "ログイン中：";
-    this_machine: "this machine" / "このマシン";
+    this_machine: "this machine (not signed in)" / "このマシン（ログインなし）";
     withheld:
         "Your role can’t read what was said here."
         / "あなたの役割では、ここでの発言は読めません。";
@@ -55,9 +55,9 @@ texts! {
         / "{channels} チャンネルのうち {read} チャンネルで、不在中の発言を確認済み";
     failing(count: usize): "{count} cannot be read" / "{count} チャンネルは読めません";
     workspace_muted: "muted everywhere" / "すべてのチャンネルでミュート中";
-    today_cost(tokens: u64, money: &str):
-        "today: {tokens} tokens, {money}"
-        / "今日：{tokens} トークン、{money}";
+    today_cost(tokens: &str, money: &str):
+        "since midnight: {tokens} tokens, {money}"
+        / "今日 0 時から：{tokens} トークン、{money}";
     month_cost(money: &str): "30 days: {money}" / "30 日間：{money}";
     cost_unknown: "cost unknown" / "費用不明";
     cost_partly_unknown(known: &str): "at least {known}" / "{known} 以上";

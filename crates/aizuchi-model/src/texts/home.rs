@@ -1,9 +1,9 @@
 //! The home page of the console: what matters at a glance, and the feed of what was said and held back.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
 use crate::persona::Language;
-use crate::texts::builtin;
+use crate::texts::{builtin, pick};
 
 texts! {
     title: "Home" / "ホーム";
@@ -23,6 +23,8 @@ texts! {
     behind: "channels not caught up on" / "未確認の発言があるチャンネル";
     unread: "channels that cannot be read" / "読めないチャンネル";
     speaking: "speaking" / "話せます";
+    partly_speaking(connected: usize, workspaces: usize):
+        "speaking in {connected} of {workspaces} workspaces" / "{workspaces} ワークスペース中 {connected} か所で話せます";
     partly_muted(muted: usize, workspaces: usize):
         "muted in {muted} of {workspaces} workspaces" / "{workspaces} ワークスペース中 {muted} か所でミュート中";
     menu: "Menu" / "メニュー";
@@ -31,13 +33,14 @@ texts! {
     mute_everything: "Mute everything" / "すべてを今すぐミュート";
     unmute_everything: "Unmute everything" / "すべてのミュートを解除";
     everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";
+    speaks_again: "It speaks again." / "また話します。";
     undo: "Undo" / "元に戻す";
     feed: "What it said and held back" / "話したこと、話さなかったこと";
     today: "Today" / "今日";
     yesterday: "Yesterday" / "昨日";
     weekday_and_day(weekday: &str, day: &str): "{weekday} {day}" / "{day}（{weekday}）";
     said_today: "Said today" / "今日の発言";
-    mean(mean: &str): "7-day mean {mean}" / "直近 7 日の平均 {mean}";
+    mean(mean: &str): "mean of 7 whole days: {mean}" / "終わった 7 日間の平均：{mean}";
     trend: "The last seven days, and today" / "直近 7 日と今日";
     said: "said" / "話した";
     held_back: "held back" / "話さなかった";
@@ -69,6 +72,20 @@ pub fn day(language: Language, date: Date, now: Date) -> String {
     }
 }
 
+/// A time as briefly as it is clear on the day `now`: “14:56”, “yesterday 22:51”, “29 Nov 22:51”.
+pub fn brief(language: Language, at: DateTime, now: Date) -> String {
+    let (date, time) = (at.date(), builtin::time_of_day(at.time()));
+    let format = match date.year() == now.year() {
+        true => pick(language, "%-d %b", "%-m月%-d日"),
+        false => pick(language, "%-d %b %Y", "%Y年%-m月%-d日"),
+    };
+    match now.since(date).map_or(-1, |ago| ago.get_days()) {
+        0 => time,
+        1 => format!("{} {time}", yesterday(language).to_lowercase()),
+        _ => format!("{} {time}", date.strftime(format)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +100,21 @@ mod tests {
         ] {
             let told = [Language::En, Language::Ja]
                 .map(|language| super::day(language, day(date), day("2026-12-01")));
+            assert_eq!(told, [english, japanese]);
+        }
+    }
+
+    #[test]
+    fn times_are_as_brief_as_they_are_clear() {
+        for (at, english, japanese) in [
+            ("2026-12-01T08:05:59", "08:05", "08:05"),
+            ("2026-11-30T22:51:39", "yesterday 22:51", "昨日 22:51"),
+            ("2026-11-29T22:51:39", "29 Nov 22:51", "11月29日 22:51"),
+            ("2026-12-02T00:00:00", "2 Dec 00:00", "12月2日 00:00"),
+            ("2025-12-01T08:05:00", "1 Dec 2025 08:05", "2025年12月1日 08:05"),
+        ] {
+            let (at, now) = (at.parse().unwrap(), "2026-12-01".parse().unwrap());
+            let told = [Language::En, Language::Ja].map(|language| brief(language, at, now));
             assert_eq!(told, [english, japanese]);
         }
     }

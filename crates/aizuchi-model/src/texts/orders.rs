@@ -9,6 +9,7 @@ texts! {
     what: "Order" / "操作";
     journal: "Who ordered what" / "誰が何を操作したか";
     no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
+    no_match: "No order matches." / "条件に合う操作はありません。";
     by: "By" / "操作者";
     concerns: "Where, or whom" / "対象";
     everywhere: "all channels" / "すべてのチャンネル";

@@ -375,7 +375,7 @@ impl ChannelsQuery {
             orders.extend(given(web, number).await?);
         }
         orders.retain(|given| given.record.kind == OrderKind::ChangeChannels);
-        let names = JournalNames::read(web, access, (&orders, &[]), &[], language).await?;
+        let names = JournalNames::read(web, access, (&orders, &[]), language).await?;
         let rows = orders.iter().map(|given| names.row(given, language)).collect();
         Ok(joined(rows, &web.zone))
     }

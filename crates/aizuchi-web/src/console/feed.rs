@@ -7,10 +7,9 @@ use aizuchi_model::chat::{ConversationId, to_short_line};
 use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
-use aizuchi_model::texts::builtin::time_of_day;
 use aizuchi_store::query::{DecisionFilter, DecisionQuery};
 use aizuchi_store::stored_message::StoredMessage;
-use jiff::tz::TimeZone;
+use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 
@@ -45,8 +44,6 @@ pub struct FeedQuery {
     pub before: String,
     /// The only workspace.
     pub workspace: String,
-    /// What a mute of everything replaced, if the page answers one.
-    pub undo: Option<String>,
 }
 
 /// A group of outcomes.
@@ -93,8 +90,10 @@ pub struct FeedCount {
     pub icon: &'static str,
     pub today: u64,
     pub address: String,
-    /// The days before today, if they are known, and today.
-    pub trend: Vec<u64>,
+    /// How many of them ended in each way.
+    pub kinds: Vec<(&'static str, u64)>,
+    /// The days before today, if they are known, and today, each with what it says when pointed at.
+    pub trend: Vec<(u64, String)>,
     /// The mean of the days before.
     pub mean: String,
 }
@@ -194,7 +193,7 @@ pub async fn read(
     let is_withheld = |message: &&StoredMessage| !access.may_read_message(message);
     let withheld = found.iter().filter_map(|(_, it)| it.as_ref()).filter(is_withheld).count();
     let row = |(decision, message): &(Decision, Option<StoredMessage>)| {
-        row(decision, message.as_ref(), (access, status, &web.zone), language)
+        row(decision, message.as_ref(), (access, status), language)
     };
     let date = |(decision, _): &(Decision, _)| decision.opened.to_zoned(web.zone.clone()).date();
     let days = found.chunk_by(|one, other| date(one) == date(other)).map(|rows| {
@@ -203,7 +202,7 @@ pub async fn read(
     Ok(FeedView {
         results: RESULTS
             .iter()
-            .map(|it| feed_count(it, (status, week), &query, language))
+            .map(|it| feed_count(it, (status, week, today), &query, language))
             .collect(),
         reasons: gates(language),
         days: days.collect(),
@@ -251,7 +250,7 @@ async fn with_messages(
 fn row(
     decision: &Decision,
     message: Option<&StoredMessage>,
-    (access, status, zone): (&Access, &Status, &TimeZone),
+    (access, status): (&Access, &Status),
     language: Language,
 ) -> FeedRow {
     let ConversationId { workspace, channel, .. } = &decision.conversation;
@@ -273,10 +272,7 @@ fn row(
     let emoji = emoji.map_or("", |(_, emoji)| &**emoji);
     FeedRow {
         id: decision.id.0,
-        at: TimeView {
-            text: time_of_day(decision.opened.to_zoned(zone.clone()).time()),
-            ..TimeView::new(decision.opened)
-        },
+        at: TimeView::new(decision.opened),
         channel: here.map_or_else(|| channel.to_string(), |here| here.name.clone()),
         channel_address: channel_address(workspace, channel),
         address: decision_address(workspace, decision.id),
@@ -293,14 +289,18 @@ fn row(
 
 fn feed_count(
     result: &FeedResult,
-    (status, week): (&Status, &[Figures]),
+    (status, week, date): (&Status, &[Figures], Date),
     query: &FeedQuery,
     language: Language,
 ) -> FeedCount {
-    let channels = status.workspaces.iter().flat_map(|it| &it.channels);
-    let counts = channels.flat_map(|channel| &channel.decisions_today);
-    let counts = counts.filter(|(name, _)| result.outcomes.iter().any(|it| it.name() == **name));
-    let today = counts.map(|(_, count)| *count as u64).sum();
+    let kind = |it: &DecisionFilter| {
+        let channels = status.workspaces.iter().flat_map(|it| &it.channels);
+        let counts = channels.filter_map(|channel| channel.decisions_today.get(it.name()));
+        let count = counts.map(|count| *count as u64).sum();
+        (texts::console::outcome_word(language, it.name()), count)
+    };
+    let kinds: Vec<_> = result.outcomes.iter().map(kind).collect();
+    let today = kinds.iter().map(|(_, count)| count).sum();
     let of_day = |day: &Figures| {
         result.outcomes.iter().filter_map(|it| day.outcomes.get(it.name())).sum::<u64>()
     };
@@ -319,7 +319,22 @@ fn feed_count(
         icon: result.outcomes[0].name(),
         today,
         address: address.address(""),
-        trend,
-        mean: format!("{mean:.1}"),
+        kinds,
+        trend: bars(&trend, |count| count.to_string(), date, language),
+        mean: format!("{mean:.*}", usize::from(mean < 10.0)),
     }
+}
+
+/// Returns the bars of these values, the last of which is today's.
+pub fn bars(
+    values: &[u64],
+    tell: impl Fn(u64) -> String,
+    today: Date,
+    language: Language,
+) -> Vec<(u64, String)> {
+    let bar = |(value, ago): (&u64, usize)| {
+        let day = texts::home::day(language, today - (ago as i64).days(), today);
+        (*value, format!("{day}: {}", tell(*value)))
+    };
+    values.iter().zip((0..values.len()).rev()).map(bar).collect()
 }

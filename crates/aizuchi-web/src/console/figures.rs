@@ -395,7 +395,7 @@ impl Writer<'_> {
         let title = texts::console::money(self.language);
         let spent = |figures: &Figures| figures.all.micros as f64 / 1e6;
         let series = vec![Series::new(title, "plain", days, spent)];
-        let tell = |value: f64| format!("{value:.4} {}", self.currency);
+        let tell = |value: f64| format!("{value:.2} {}", self.currency);
         FigureChart::new("money", title, self.cost(total), days, series, &tell)
     }
 

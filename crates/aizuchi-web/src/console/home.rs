@@ -5,6 +5,7 @@ use aizuchi_model::decision::consent::ConsentState;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
+use crate::console::feed::bars;
 use crate::console::health;
 use crate::figures::tally::{Figures, percent, thousands};
 use crate::status::{Status, told_cost};
@@ -16,8 +17,8 @@ pub struct HomeView {
     pub spent: String,
     /// How much that is of the limit.
     pub limit: String,
-    /// What was spent on each of the days before today, in millionths, and today.
-    pub spending: Vec<u64>,
+    /// What was spent on each of the days before today, and today.
+    pub spending: Vec<(u64, String)>,
     pub waiting: Vec<WaitingCount>,
 }
 
@@ -48,12 +49,16 @@ impl HomeView {
         let failed = failed.map(|it| (format!("{}: {}", it.word, it.count), it.address.clone()));
         let troubles = outages.chain(failing.map(page("/console/failures"))).chain(failed);
         let today = status.workspaces.iter().map(|it| it.money_today * 1e6).sum::<f64>();
+        let spending = week.iter().map(|day| day.all.micros).chain([today as u64]);
+        let spending: Vec<u64> = spending.collect();
+        let tell = |micros: u64| told_cost(language, micros as f64 / 1e6, &web.currency, 0);
+        let date = web.clock.now().to_zoned(web.zone.clone()).date();
         let (spent, limit) = cost(web, status, language);
         Ok(Self {
             troubles: troubles.collect(),
             spent,
             limit,
-            spending: week.iter().map(|day| day.all.micros).chain([today as u64]).collect(),
+            spending: bars(&spending, tell, date, language),
             waiting,
         })
     }

@@ -9,7 +9,7 @@ use aizuchi_model::texts;
 use askama::Template;
 use axum::http::Method;
 use axum::response::Html;
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 use crate::access::{FrameState, Visitor, allows};
 use crate::figures::calendar::Calendar;
@@ -31,8 +31,7 @@ pub struct Layout<'a> {
     pub section: Section,
     /// The time zone of days and times.
     pub zone: String,
-    /// The same time zone, for scripts.
-    pub browser_zone: &'a str,
+    pub now: Zoned,
     pub frame: FrameState,
 }
 
@@ -75,8 +74,8 @@ impl<'a> Layout<'a> {
             has_persona: allows(&visitor.access, &Method::GET, "/console/persona"),
             section,
             zone: calendar.zone_name(web.clock.now()),
-            browser_zone: calendar.browser_zone(),
-            frame: visitor.frame,
+            now: web.clock.now().to_zoned(web.zone.clone()),
+            frame: visitor.frame.clone(),
         }
     }
 
@@ -88,6 +87,24 @@ impl<'a> Layout<'a> {
             true if sections.contains(' ') => "true",
             true => "page",
         }
+    }
+
+    /// A time as briefly as it is clear today.
+    pub fn brief(&self, at: &TimeView) -> String {
+        texts::home::brief(self.language, self.local(at).datetime(), self.now.date())
+    }
+
+    /// The time of day, for a row below the heading of its day.
+    pub fn clock(&self, at: &TimeView) -> String {
+        texts::builtin::time_of_day(self.local(at).time())
+    }
+
+    pub fn exact(&self, at: &TimeView) -> String {
+        self.local(at).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    }
+
+    fn local(&self, at: &TimeView) -> Zoned {
+        at.at.to_zoned(self.now.time_zone().clone())
     }
 
     /// Whether the page is not updated when something changes.
@@ -107,15 +124,15 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A time on a page. Browsers show it in the time zone of the page, or as a relative time that is kept up to date.
+/// A time on a page, which shows it in its time zone. Browsers keep relative times up to date.
 pub struct TimeView {
+    pub at: Timestamp,
     pub iso: String,
-    pub text: String,
 }
 
 impl TimeView {
     pub fn new(at: Timestamp) -> Self {
-        Self { iso: at.to_string(), text: aizuchi_past::ledger::format_time(at) }
+        Self { at, iso: at.to_string() }
     }
 
     pub fn from_seconds(seconds: f64) -> Self {

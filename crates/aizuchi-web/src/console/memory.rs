@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::User;
+use aizuchi_model::chat::{User, WorkspaceId};
 use aizuchi_model::memory::{MemoryScope, MessageRef};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -93,12 +93,13 @@ pub async fn page(
     }
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
+    let local = aizuchi_model::chat::local::workspace_id();
+    // What is connected comes before what is not, and a team's workspace before the local room.
+    let rank = |it: &&WorkspaceId| (workspaces::outage(&web, it).is_some(), **it == local);
     let workspace = match query.workspace.as_str() {
-        // The local room comes first, but a team's workspace is of more interest.
-        "" => known.get(1).or(known.first()).cloned(),
-        id => Some(workspaces::find(&web, Some(id)).await?),
+        "" => known.iter().min_by_key(rank).unwrap_or(&local).clone(),
+        id => workspaces::find(&web, Some(id)).await?,
     };
-    let workspace = workspace.unwrap_or_else(aizuchi_model::chat::local::workspace_id);
     let channel = match query.channel.as_str() {
         "" => None,
         id => Some(workspaces::channel(&web, &workspace, id).await?.id),

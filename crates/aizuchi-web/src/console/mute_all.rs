@@ -5,17 +5,21 @@ use std::sync::Arc;
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Role, WorkspaceId};
 use aizuchi_store::order::{Mute, Order};
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use jiff::Timestamp;
 
 use crate::access::Visitor;
+use crate::console::layout::address_with;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, workspaces};
 
 /// The workspaces that a mute of everything muted, each with the mute that it had.
 type Replaced = Vec<(WorkspaceId, Option<(Timestamp, Role)>)>;
+
+/// What a page answers after a mute of everything was undone.
+pub const UNDONE: &str = "undone";
 
 /// Middleware that reads for the console's pages whether the persona is muted.
 pub async fn tell(
@@ -23,7 +27,8 @@ pub async fn tell(
     mut request: Request,
     next: Next,
 ) -> Result<Response, ApiProblem> {
-    let is_page = request.uri().path().starts_with("/console");
+    let uri = request.uri().clone();
+    let is_page = uri.path().starts_with("/console");
     if let Some(visitor) = request.extensions_mut().get_mut::<Visitor>().filter(|_| is_page) {
         let (all, now) = (workspaces::all(&web).await?, web.clock.now());
         let muted = web.archive.muted_workspaces(now).await?;
@@ -32,6 +37,18 @@ pub async fn tell(
         frame.muted = all.iter().filter(|workspace| muted.contains(workspace)).count();
         frame.may_mute = visitor.access.may_order()
             && all.iter().any(|workspace| web.scope.includes(workspace, None));
+        frame.unheard = all.iter().filter(|it| workspaces::outage(&web, it).is_some()).count();
+        let fields = Query::<Vec<(String, String)>>::try_from_uri(&uri);
+        let fields = fields.map_or(Vec::new(), |Query(fields)| fields);
+        let (answered, kept): (Vec<_>, Vec<_>) =
+            fields.into_iter().partition(|(name, _)| name == "undo");
+        let kept: Vec<(&str, &str)> = kept.iter().map(|(name, it)| (&**name, &**it)).collect();
+        frame.page = address_with(uri.path(), &kept);
+        if let Some((_, undo)) = answered.into_iter().next()
+            && (undo == UNDONE || may_undo(&web, &undo).await?)
+        {
+            frame.undo = undo;
+        }
     }
     Ok(next.run(request).await)
 }
@@ -53,7 +70,7 @@ pub async fn mute(web: &Web, access: &Access) -> Result<String, ApiProblem> {
 }
 
 /// Whether a mute of everything is in force that replaced this.
-pub async fn may_undo(web: &Web, replaced: &str) -> Result<bool, ApiProblem> {
+async fn may_undo(web: &Web, replaced: &str) -> Result<bool, ApiProblem> {
     let replaced: Replaced = serde_json::from_str(replaced).unwrap_or_default();
     for (workspace, _) in replaced {
         if mute_of(web, &workspace).await?.is_some_and(is_endless) {

@@ -1,4 +1,4 @@
-//! The page of the orders that were given, and of the users who have opted out.
+//! The page of the orders that were given.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_actions::settings::unpriced_note;
-use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_model::memory::asker::signer;
 use aizuchi_model::persona::Language;
@@ -27,8 +26,7 @@ use serde::Deserialize;
 
 use crate::access::Visitor;
 use crate::console::layout::{
-    Layout, ListPart, ListSlice, Section, TimeView, address_with, channel_address,
-    decision_address, render,
+    Layout, ListPart, Section, TimeView, address_with, channel_address, decision_address, render,
 };
 use crate::language::PageLanguage;
 use crate::order_journal::{READ_PRIVATE, reads_among};
@@ -49,13 +47,6 @@ struct OrdersPage<'a> {
     kind: &'static str,
     orders: Vec<OrderRow>,
     orders_part: ListPart,
-    opted_out: Vec<OptOutRow>,
-    /// Set if not all of the users are shown.
-    slice: Option<ListSlice>,
-    /// The users whom the config opts out.
-    in_config: Option<String>,
-    /// The page to which forms return.
-    back: String,
 }
 
 /// What was ordered in one go, or what a person did who visited within a day.
@@ -93,26 +84,14 @@ struct OrderPart {
     is_whole: bool,
 }
 
-struct OptOutRow {
-    workspace: String,
-    workspace_label: String,
-    id: String,
-    name: String,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct OrdersPageQuery {
     workspace: String,
     kind: String,
     before: Option<i64>,
-    /// The number of users who have opted out before those that are shown.
-    #[serde(rename = "people_after")]
-    users_after: usize,
 }
 
-/// The number of users who have opted out per page. The API returns all.
-const USERS: usize = 100;
 /// What a person may order for several channels or workspaces in one go.
 const IN_ONE_GO: [OrderKind; 4] =
     [OrderKind::Mute, OrderKind::Unmute, OrderKind::Mode, OrderKind::ChangeSetting];
@@ -171,14 +150,7 @@ pub async fn page(
         };
         (orders, reads, older)
     };
-    let mut opted_out = Vec::new();
-    for shown in workspace.as_ref().map_or(&known[..], std::slice::from_ref) {
-        let here = order_journal::opted_out(&web, access, shown).await?;
-        opted_out.extend(here.into_iter().map(|user| (shown.clone(), user)));
-    }
-    let all_users = opted_out.len();
-    let opted_out: Vec<_> = opted_out.into_iter().skip(query.users_after).take(USERS).collect();
-    let names = JournalNames::read(&web, access, (&orders, &reads), &opted_out, language).await?;
+    let names = JournalNames::read(&web, access, (&orders, &reads), language).await?;
     let in_workspace = workspace.as_ref().map_or("", WorkspaceId::as_str);
     let address_of = |name: &str, value: &str| {
         let fields = [("workspace", in_workspace), ("kind", kind), (name, value)];
@@ -200,17 +172,7 @@ pub async fn page(
         rows.iter_mut().for_each(|row| row.joint = None);
     }
     let rows = joined(rows, &web.zone);
-    // The config does not say to which workspace they belong.
-    let in_config = match web.scope {
-        AccessScope::Everything => {
-            let rulebook = web.room.rulebook();
-            let in_config = rulebook.opted_out.iter().map(ToString::to_string);
-            in_config.collect::<Vec<_>>().join(", ")
-        }
-        AccessScope::Only(_) => String::new(),
-    };
     let label = |workspace: &WorkspaceId| workspaces::label(&web, workspace, language);
-    let shown = (opted_out.len(), all_users);
     render(&OrdersPage {
         layout: Layout::new(&web, &visitor, language, Section::Orders),
         workspace: workspace.as_ref().map_or(String::new(), ToString::to_string),
@@ -225,13 +187,6 @@ pub async fn page(
         kinds: kinds.iter().map(|(name, _)| (*name, texts::orders::kind(language, name))).collect(),
         kind,
         orders: rows,
-        slice: ListSlice::new(("people", address.as_str()), query.users_after, shown, language),
-        opted_out: opted_out.iter().map(|(of, user)| names.opt_out(of, user)).collect(),
-        in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
-        back: match query.users_after {
-            0 => address,
-            after => address_of("people_after", &after.to_string()),
-        },
     })
 }
 
@@ -246,12 +201,11 @@ pub struct JournalNames {
 }
 
 impl JournalNames {
-    /// Reads the names that the orders and the users need.
+    /// Reads the names that the orders need.
     pub async fn read(
         web: &Web,
         access: &Access,
         (orders, reads): (&[GivenOrder], &[PrivateReads]),
-        users: &[(WorkspaceId, UserId)],
         language: Language,
     ) -> Result<Self, ApiProblem> {
         let mut names = Self::default();
@@ -264,9 +218,6 @@ impl JournalNames {
         }
         for read in reads {
             wanted.entry(&read.read.workspace).or_default();
-        }
-        for (workspace, user) in users {
-            wanted.entry(workspace).or_default().insert(user.clone());
         }
         for (workspace, wanted) in wanted {
             let label = workspaces::label(web, workspace, language);
@@ -285,16 +236,6 @@ impl JournalNames {
 
     fn workspace(&self, id: &WorkspaceId) -> String {
         self.workspaces.get(id).cloned().unwrap_or_else(|| id.to_string())
-    }
-
-    fn opt_out(&self, workspace: &WorkspaceId, id: &UserId) -> OptOutRow {
-        let name = self.users.get(&(workspace.clone(), id.clone()));
-        OptOutRow {
-            workspace: workspace.to_string(),
-            workspace_label: self.workspace(workspace),
-            id: id.to_string(),
-            name: name.map_or_else(|| id.to_string(), ToString::to_string),
-        }
     }
 
     fn user(&self, workspace: &WorkspaceId, id: &str, language: Language) -> String {

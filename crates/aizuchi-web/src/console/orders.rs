@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Visitor;
 use crate::actions::{ActionRequest as _, NO_NUMBER};
 use crate::api::json;
-use crate::console::layout::{address_with, encode};
+use crate::console::layout::address_with;
 use crate::console::mute_all;
 use crate::dead_letters::{LetterDrop, LetterRetry};
 use crate::language::PageLanguage;
@@ -86,22 +86,25 @@ pub async fn order(
             None => Redirect::to(JOURNAL),
         });
     }
-    let (back, access) = (OwnPage::redirect(form.back.as_ref(), "/console"), &visitor.access);
-    match &*form.order {
-        "mute-everything" => {
-            let replaced = mute_all::mute(&web, access).await?;
-            return Ok(Redirect::to(&format!("/console?undo={}", encode(&replaced))));
+    let (back, access) = (form.back.clone(), &visitor.access);
+    let page = back.as_ref().map_or("/console", OwnPage::as_str);
+    let undo = match &*form.order {
+        "mute-everything" => mute_all::mute(&web, access).await?,
+        "unmute-everything" => {
+            mute_all::unmute(&web, access, form.value.as_deref()).await?;
+            mute_all::UNDONE.to_owned()
         }
-        "unmute-everything" => mute_all::unmute(&web, access, form.value.as_deref()).await?,
         _ => {
-            let (words, page) = (form.order.clone(), form.back.clone());
+            let words = form.order.clone();
             web.apply(form.order(&web, access).await?).await?;
-            if let (Some(page), Some(("set" | "clear", name))) = (page, words.split_once(' ')) {
-                return Ok(Redirect::to(&address_with(page.as_str(), &[("set", name)])));
-            }
+            let set = match words.split_once(' ') {
+                Some(("set" | "clear", name)) if back.is_some() => name,
+                Some(_) | None => "",
+            };
+            return Ok(Redirect::to(&address_with(page, &[("set", set)])));
         }
-    }
-    Ok(back)
+    };
+    Ok(Redirect::to(&address_with(page, &[("undo", &undo)])))
 }
 
 /// An order for several channels of a workspace. What could not be changed does not keep the others from it.

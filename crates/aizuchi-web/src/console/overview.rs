@@ -12,7 +12,8 @@ use crate::access::Visitor;
 use crate::console::feed::{FeedQuery, FeedView};
 use crate::console::home::HomeView;
 use crate::console::layout::{Layout, Section, render};
-use crate::console::{feed, mute_all, snapshot};
+use crate::console::{feed, snapshot};
+use crate::figures::tally::thousands;
 use crate::language::PageLanguage;
 use crate::status::{WorkspaceStatus, told_cost};
 use crate::workspaces::FilterParameter;
@@ -24,8 +25,6 @@ struct OverviewPage<'a> {
     layout: Layout<'a>,
     /// Only of all workspaces.
     home: Option<HomeView>,
-    /// What undoes the mute of everything that this page answers.
-    undo: Option<String>,
     feed: FeedView,
     /// Whether these are all workspaces.
     is_all: bool,
@@ -36,6 +35,7 @@ struct WorkspaceView<'a> {
     status: &'a WorkspaceStatus,
     label: String,
     /// What was spent since midnight, and in 30 days.
+    tokens: String,
     today: String,
     month: String,
 }
@@ -47,7 +47,7 @@ pub async fn page(
     filter: FilterParameter,
     query: Result<Query<FeedQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let mut query = query.map_or(FeedQuery::default(), |Query(query)| query);
+    let query = query.map_or(FeedQuery::default(), |Query(query)| query);
     let only = workspaces::only(&web, filter).await?;
     let access = &visitor.access;
     let status = snapshot::read(&web, access, only.as_ref()).await?;
@@ -56,24 +56,18 @@ pub async fn page(
         None => Some(HomeView::read(&web, &status, &week, language).await?),
         Some(_) => None,
     };
-    let undo = match query.undo.take() {
-        Some(replaced) if home.is_some() && mute_all::may_undo(&web, &replaced).await? => {
-            Some(replaced)
-        }
-        Some(_) | None => None,
-    };
     let feed = feed::read(&web, access, (&status, &week), query, language).await?;
     let cost = |money: f64, unpriced: u64| told_cost(language, money, &web.currency, unpriced);
     let workspaces = status.workspaces.iter().map(|status| WorkspaceView {
         status,
         label: workspaces::label(&web, &status.workspace, language),
+        tokens: thousands(status.tokens_today),
         today: cost(status.money_today, status.unpriced_tokens_today),
         month: cost(status.money_this_month, status.unpriced_tokens_this_month),
     });
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
         home,
-        undo,
         feed,
         is_all: only.is_none(),
         workspaces: workspaces.collect(),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{AuthorKind, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -24,7 +25,7 @@ use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
 use crate::people::{ForgettingView, KnownPerson, read_forgettings};
 use crate::refusal::Refusal;
-use crate::{ApiProblem, Web, workspaces};
+use crate::{ApiProblem, Web, order_journal, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/people.html")]
@@ -36,6 +37,10 @@ struct PeoplePage<'a> {
     search: String,
     people: Vec<PersonRow>,
     slice: Option<ListSlice>,
+    /// The users who have opted out. Empty for visitors who may not give orders.
+    opted_out: Vec<(WorkspaceId, String, UserId, Arc<str>)>,
+    /// The users whom the config opts out.
+    in_config: Option<String>,
     /// Set if people of some workspaces are hidden.
     withheld: Option<&'static str>,
     /// Each with the label of its workspace. `None` for visitors who may not have anybody forgotten.
@@ -140,6 +145,20 @@ pub async fn page(
         let seen = seen.get(&(&user.workspace, user.id.clone())).copied().map(TimeView::new);
         PersonRow::new(user, is_out, seen, (label(&user.workspace), language))
     };
+    let mut out = Vec::new();
+    for workspace in shown.iter().filter(|_| access.may_order()) {
+        let ids = order_journal::opted_out(&web, access, workspace).await?.into_iter().collect();
+        let names = order_journal::user_names(&web, access, workspace, &ids).await?;
+        out.extend(ids.into_iter().map(|id| {
+            let name = names.get(&id).map_or_else(|| id.as_str().into(), Arc::clone);
+            (workspace.clone(), label(workspace), id, name)
+        }));
+    }
+    // The config does not say to which workspace they belong.
+    let is_for_all = access.may_order() && web.scope == AccessScope::Everything;
+    let rulebook = web.room.rulebook();
+    let in_config = rulebook.opted_out.iter().filter(|_| is_for_all).map(ToString::to_string);
+    let in_config = in_config.collect::<Vec<_>>().join(", ");
     let people: Vec<PersonRow> = people.iter().map(row).collect();
     let fields = [("workspace", &*query.workspace), ("person", query.person.trim())];
     let address = address_with(LIST, &fields);
@@ -158,6 +177,8 @@ pub async fn page(
         search: query.person,
         slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
         people,
+        opted_out: out,
+        in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
         withheld: is_part.then(|| access.withheld(language)),
         forgettings,
         workspace: query.workspace,

@@ -59,11 +59,6 @@ impl<'a> Calendar<'a> {
         periods
     }
 
-    /// The name of the zone for browsers. If it is empty, they show UTC, because the zone's offset may change.
-    pub fn browser_zone(self) -> &'a str {
-        self.zone.iana_name().unwrap_or_default()
-    }
-
     /// The name of the zone, or else its UTC offset.
     pub fn zone_name(self, now: Timestamp) -> String {
         match self.zone.iana_name() {
@@ -127,9 +122,7 @@ mod tests {
         let last = calendar.last_days(at("2027-03-28T12:00:00Z"), 3);
         assert_eq!(last, [Day(day.0 - 2), Day(day.0 - 1), day]);
         assert_eq!(calendar.zone_name(at("2027-07-01T00:00:00Z")), "+02:00");
-        assert_eq!(calendar.browser_zone(), "", "its offset is another one in winter");
         let utc = Calendar { zone: &TimeZone::UTC };
-        assert_eq!(utc.browser_zone(), "UTC");
         assert_eq!(utc.zone_name(Timestamp::UNIX_EPOCH), "UTC");
     }
 

@@ -1,7 +1,7 @@
 /** Live updates of a console page: fetches the page again and morphs the document, so that focus, scroll position and form
  *  inputs are kept. */
 
-import { showTimes, updateTimes } from "./console-time.js";
+import { showTimes } from "./console-time.js";
 import { morph } from "./morph.js";
 
 /** Changes come in bursts. The figures of many days change slowly and are expensive to compute. */
@@ -220,9 +220,18 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted && !isStatic) scheduleRefresh();
 });
 
+/** At midnight, whose hour depends on the time zone, the server has other words for yesterday. */
+let hour = new Date().getHours();
+function renewDay() {
+  if (hour === new Date().getHours() || isStatic) return;
+  hour = new Date().getHours();
+  scheduleRefresh();
+}
+
 showTimes();
 tellChosen();
 document.addEventListener("change", tellChosen);
 scrollToNewest();
-setInterval(updateTimes, 1000);
+setInterval(showTimes, 1000);
+setInterval(renewDay, 60_000);
 connect();

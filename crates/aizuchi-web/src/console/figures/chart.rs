@@ -41,8 +41,8 @@ pub struct FigureChart {
     pub first: String,
     pub last: String,
     pub legend: Vec<(&'static str, &'static str)>,
-    /// The days with any value, newest first, each with a value for each series.
-    pub rows: Vec<(String, Vec<String>)>,
+    /// The days with any value, newest first, each with its place in the drawing and a value for each series.
+    pub rows: Vec<(f64, String, Vec<String>)>,
 }
 
 /// The bars of a series, as one SVG path: a page with a drawing for each bar would be several times as large.
@@ -96,7 +96,7 @@ impl FigureChart {
         let bars: Vec<FigureBars> = bars.filter(|bars| !bars.path.is_empty()).collect();
         let row = |index: usize| {
             let values = series.iter().map(|series| tell(series.values[index])).collect();
-            (dates[index].clone(), values)
+            (index as f64 * DAY_WIDTH, dates[index].clone(), values)
         };
         let filled = (0..days.len()).rev().filter(|index| sum_of(*index) > 0.0);
         Self {
@@ -144,7 +144,7 @@ mod tests {
             [("a", first.to_owned()), ("b", format!("{second}M10.75 75.00h8.5v25.00h-8.5z"))];
         assert_eq!(bars, expected.each_ref().map(|(class, path)| (*class, &**path)));
         assert_eq!((&*chart.first, &*chart.most), ("2024-10-04", "8"));
-        let rows: Vec<&str> = chart.rows.iter().map(|(day, _)| day.as_str()).collect();
+        let rows: Vec<&str> = chart.rows.iter().map(|(_, day, _)| day.as_str()).collect();
         assert_eq!(rows, ["2024-10-05", "2024-10-04"]);
     }
 }
