@@ -52,7 +52,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use aizuchi_config::exposure;
+use aizuchi_config::file_permissions;
 use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
@@ -269,7 +269,7 @@ fn run_app(
     for warning in warnings {
         warn!("{warning}");
     }
-    for exposed in exposure::exposed_files(source.file(), &config.database_address()) {
+    for exposed in file_permissions::exposed_files(source.file(), &config.database_address()) {
         warn!("{exposed}");
     }
     let ended = runtime.block_on(async {

@@ -4,8 +4,8 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aizuchi_config::configured_models::ModelsInUse;
-use aizuchi_config::configured_models::offer::find_servers;
+use aizuchi_config::models::in_use::ModelsInUse;
+use aizuchi_config::models::in_use::offers::find_servers;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::model::{ModelId, ModelIdError};

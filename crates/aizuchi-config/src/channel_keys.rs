@@ -3,7 +3,7 @@
 use crate::Config;
 use crate::problem::{ConfigLocation, ConfigProblem};
 use crate::secret::displayable;
-use crate::tree::{ConfigEntry, ConfigNode};
+use crate::syntax_tree::{ConfigEntry, ConfigNode};
 
 /// The warnings about names of channels that are read as ids.
 pub fn find_names_without_hash(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem> {

@@ -10,12 +10,12 @@ use jiff::SignedDuration;
 
 use crate::Config;
 use crate::channel_overrides::{ChannelTools, ToolName};
+use crate::models::place_models::OwnModels;
 use crate::overrides::OverridingSection;
-use crate::own_models::OwnModels;
 use crate::problem::ConfigProblem;
 use crate::secret::displayable;
 use crate::suggestions::{join_list, misspelled_word};
-use crate::tree::{ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigNode, ConfigValue};
 
 /// Checks a config. The tree provides the keys that are set and their locations.
 pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {

@@ -1,4 +1,13 @@
-//! The `models` section: timeouts, attempts and prices of all models.
+//! The `models` section: timeouts, attempts and prices of all models. Below it, which models the agents use.
+
+pub mod place_models;
+mod cold_start;
+pub mod saved_choice;
+pub mod agent_models;
+mod foreign_names;
+pub mod sources;
+mod to_provider;
+pub mod in_use;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agents::{ClientArgs, ModelParamsConfig};
-use crate::own_models::OwnModels;
+use crate::models::place_models::OwnModels;
 use crate::values::{BoundedInteger, Money};
 
 /// The currency of list prices.

@@ -2,7 +2,7 @@
 
 use crate::problem::ConfigProblem;
 use crate::secret::displayable;
-use crate::tree::ConfigNode;
+use crate::syntax_tree::ConfigNode;
 
 /// Finds a setting that only a channel can have in the settings of one of its threads.
 pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {

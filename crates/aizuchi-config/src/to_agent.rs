@@ -15,9 +15,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::Config;
-use crate::chosen::names_model;
-use crate::cold_start::COLD_TIMEOUT_SECONDS;
-use crate::minds::ResolvedMind;
+use crate::models::agent_models::ResolvedMind;
+use crate::models::cold_start::COLD_TIMEOUT_SECONDS;
+use crate::models::saved_choice::names_model;
 use crate::values::BoundedInteger;
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.

@@ -9,8 +9,8 @@ use jiff::SignedDuration;
 
 use crate::Config;
 use crate::budget::ModelCosts;
-use crate::model_sources::ModelOrigin;
-use crate::own_models::OwnModels;
+use crate::models::place_models::OwnModels;
+use crate::models::sources::ModelOrigin;
 use crate::places::workspace_id;
 use crate::values::{ConfiguredUserId, user_ids};
 

@@ -68,7 +68,7 @@ use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Heartbeat;
-use aizuchi_config::configured_models::ModelsInUse;
+use aizuchi_config::models::in_use::ModelsInUse;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_config::settings::{ConfigSetting, ValueSource};
+use aizuchi_config::shown_settings::{ConfigSetting, ValueSource};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Rulebook;
 use aizuchi_model::rules::place::Place;

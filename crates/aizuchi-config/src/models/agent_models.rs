@@ -9,13 +9,13 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
 use crate::agents::{AgentConfig, AgentsConfig, ClientArgs, ModelParamsConfig};
-use crate::chosen::{MODEL_VARIABLE, chosen_agents};
-use crate::cold_start::cold_timeout_seconds;
 use crate::environment::Environment;
+use crate::models::cold_start::cold_timeout_seconds;
+use crate::models::saved_choice::{MODEL_VARIABLE, chosen_agents};
 use crate::problem::ConfigProblem;
 use crate::secret::Secret;
 use crate::suggestions::join_list;
-use crate::tree::ConfigNode;
+use crate::syntax_tree::ConfigNode;
 use crate::values::WebUrl;
 use crate::{Config, ModelSelection};
 

@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tracing::warn;
 
-use crate::configured_models::ModelsInUse;
+use crate::models::in_use::ModelsInUse;
 
 /// The most input and output tokens of a check, unless the model refuses so short an answer.
 const CHECK_TOKENS: (u64, u64) = (50, 1);

@@ -6,7 +6,7 @@ use aizuchi_llm::prompt::builder::PromptBuilder;
 use aizuchi_model::persona::Language;
 
 use crate::Config;
-use crate::configured_models::persona_of;
+use crate::models::in_use::persona_of;
 
 /// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
 /// messages.

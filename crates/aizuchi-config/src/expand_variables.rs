@@ -7,7 +7,7 @@
 
 use crate::environment::Environment;
 use crate::problem::ConfigProblem;
-use crate::tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
+use crate::syntax_tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
 
 /// Expands every value below a node.
 pub fn expand(node: &mut ConfigNode, environment: &Environment) -> Result<(), ConfigProblem> {

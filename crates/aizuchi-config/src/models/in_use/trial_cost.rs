@@ -9,7 +9,7 @@ use aizuchi_model::flow::planned_call::{CallCost, UnclaimedCall};
 use jiff::Timestamp;
 use tracing::warn;
 
-use crate::configured_models::ModelsInUse;
+use crate::models::in_use::ModelsInUse;
 
 /// The verb of the call in the metrics.
 const VERB: &str = "check";

@@ -6,7 +6,7 @@ use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
 use crate::agents::AGENTS;
 use crate::problem::ConfigProblem;
 use crate::suggestions::{join_list, misspelled_word};
-use crate::tree::{ConfigEntry, ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigEntry, ConfigNode, ConfigValue};
 
 /// Prefixes a model's name with its provider where myao2 and kotonoha omit it. Treats any other model as one of an
 /// OpenAI-compatible server if the config has the server's address.

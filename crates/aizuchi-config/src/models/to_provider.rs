@@ -7,7 +7,7 @@ use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;
 
 use crate::agents::ModelParamsConfig;
-use crate::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
+use crate::models::agent_models::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::secret::Secret;
 
 impl ResolvedModel {

@@ -7,12 +7,12 @@ use aizuchi_llm::model::ModelId;
 use crate::Config;
 use crate::agents::{AGENTS, CLIENT_ARGS, PARAMS};
 use crate::deserialize::deserialize;
-use crate::model_names::{name_provider, take_unknown_model};
+use crate::models::foreign_names::{name_provider, take_unknown_model};
 use crate::problem::{ConfigLocation, ConfigProblem};
 use crate::secret::displayable;
 use crate::suggestions::{join_list, misspelled_word, similar_word};
+use crate::syntax_tree::{ConfigEntry, ConfigNode, ConfigValue};
 use crate::tools::ToolsConfig;
-use crate::tree::{ConfigEntry, ConfigNode, ConfigValue};
 
 /// A key of myao2 that is obsolete. It is removed before the config is deserialized.
 struct Notice {

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agents::AgentsConfig;
-use crate::chosen::{MODEL_VARIABLE, names_model};
 use crate::env_file::{self, VariableChange};
 use crate::environment::Environment;
-use crate::minds::ResolvedMinds;
-use crate::tree::ConfigNode;
+use crate::models::agent_models::ResolvedMinds;
+use crate::models::saved_choice::{MODEL_VARIABLE, names_model};
+use crate::syntax_tree::ConfigNode;
 use crate::{Config, ModelSelection};
 
 /// Whether model servers on this machine are looked for.

@@ -2,11 +2,11 @@
 //! chooses one while the program runs.
 
 pub mod prompts;
-pub mod offer;
+pub mod offers;
 pub mod failure;
 pub mod choice;
-pub mod budgeted;
-pub mod trial;
+pub mod budgeted_model;
+pub mod trial_cost;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -39,9 +39,9 @@ use tokio::sync::{Mutex, watch};
 use tracing::{error, info, warn};
 
 use crate::Config;
-use crate::configured_models::failure::next_step;
-use crate::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
-use crate::model_sources::ModelOrigin;
+use crate::models::agent_models::{ResolvedMind, ResolvedMinds, ResolvedModel};
+use crate::models::in_use::failure::next_step;
+use crate::models::sources::ModelOrigin;
 
 /// How long to wait before a model that cannot be reached is probed again.
 const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);

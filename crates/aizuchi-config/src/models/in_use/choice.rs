@@ -13,13 +13,13 @@ use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 
 use crate::Config;
-use crate::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
-use crate::configured_models::ModelsInUse;
-use crate::configured_models::failure::meant_settings;
-use crate::configured_models::prompts::load_prompts;
 use crate::env_file::VariableChange;
-use crate::minds::ResolvedModel;
-use crate::model_sources::ModelOrigin;
+use crate::models::agent_models::ResolvedModel;
+use crate::models::in_use::ModelsInUse;
+use crate::models::in_use::failure::meant_settings;
+use crate::models::in_use::prompts::load_prompts;
+use crate::models::saved_choice::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
+use crate::models::sources::ModelOrigin;
 use crate::secret::Secret;
 
 /// The maximum size of a key, name or address. Real ones are far shorter.

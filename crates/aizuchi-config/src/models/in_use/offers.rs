@@ -11,8 +11,8 @@ use aizuchi_model::texts;
 use tracing::info;
 
 use crate::Config;
-use crate::configured_models::ModelsInUse;
-use crate::model_sources::ModelOrigin;
+use crate::models::in_use::ModelsInUse;
+use crate::models::sources::ModelOrigin;
 
 /// The variable that tells Ollama's own programs its address.
 const OLLAMA_VARIABLE: &str = "OLLAMA_HOST";

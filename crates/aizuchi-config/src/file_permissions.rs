@@ -7,7 +7,7 @@ use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_store::database::location::DatabaseLocation;
 
 use crate::secret::is_secret_key;
-use crate::tree::{ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigNode, ConfigValue};
 
 /// The permission bits that let users other than the owner read a file or list a folder.
 const READABLE_BY_OTHERS: u32 = 0o044;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::known_keys::{SECTION, known_keys};
 use crate::reload::{is_at_or_below, is_reloadable};
 use crate::secret::{displayable, is_secret_key};
-use crate::tree::{ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigNode, ConfigValue};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ConfigSetting {

@@ -5,7 +5,7 @@ use aizuchi_llm::provider::ProviderSettings;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use jiff::SignedDuration;
 
-use crate::minds::ResolvedModel;
+use crate::models::agent_models::ResolvedModel;
 
 /// The timeout of a call to an address that may be meant, while a person waits.
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
