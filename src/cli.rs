@@ -56,7 +56,7 @@ use aizuchi_config::file_permissions;
 use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;

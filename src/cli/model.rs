@@ -8,7 +8,7 @@ use aizuchi_config::models::in_use::ModelsInUse;
 use aizuchi_config::models::in_use::offers::find_servers;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::discover::FoundServer;
-use aizuchi_llm::model::{ModelId, ModelIdError};
+use aizuchi_llm::model_id::{ModelId, ModelIdError};
 use aizuchi_model::persona::Language;
 
 use crate::cli::{block_on, print, tell};

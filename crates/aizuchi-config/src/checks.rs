@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aizuchi_agent::agent;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules};
 use jiff::SignedDuration;

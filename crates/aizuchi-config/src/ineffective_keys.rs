@@ -2,7 +2,7 @@
 //! ineffective.
 
 use aizuchi_agent::agent::StateCall;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 
 use crate::Config;
 use crate::agents::{AGENTS, CLIENT_ARGS, PARAMS};

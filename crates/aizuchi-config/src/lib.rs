@@ -54,7 +54,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_model::persona::Persona;
 use aizuchi_model::rules::LanguageRule;

@@ -11,7 +11,7 @@ pub mod in_use;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::{ModelPrice, Prices, cache_write_factor};
 use schemars::JsonSchema;
 use serde::Deserialize;

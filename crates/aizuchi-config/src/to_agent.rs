@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use aizuchi_agent::agent::{self, remember};
 use aizuchi_agent::inbox::WaitSettings;
 use aizuchi_agent::runner;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::Prices;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::context::ContextLimits;

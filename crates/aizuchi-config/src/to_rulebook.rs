@@ -1,6 +1,6 @@
 //! Converts the config to the rules of each channel.
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local;
 use aizuchi_model::rules::place::WorkspaceRules;
 use aizuchi_model::rules::setting_override::{PlaceSetting, Switch};

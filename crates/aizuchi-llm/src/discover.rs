@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use crate::model::{ModelId, Provider, split_ollama_host};
+use crate::model_id::{ModelId, Provider, split_ollama_host};
 use crate::provider::{http_client, loopback_client};
 
 /// A local server answers within this time, even if the machine is busy. Where none listens, this is known at once.

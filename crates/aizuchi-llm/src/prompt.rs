@@ -6,7 +6,7 @@
 //! no user has another user's name ([`speakers`]), and a prompt that is too long loses its least important parts
 //! ([`budget`]).
 
-pub mod inert;
+pub mod neutralize_text;
 pub mod fence;
 pub mod tokens;
 pub mod speakers;

@@ -3,7 +3,7 @@
 use aizuchi_agent::agent::AgentSettings;
 use aizuchi_config::models::sources::ModelOrigin;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::decision::{Price, Usage};
 
 use crate::config::environment;

@@ -17,7 +17,7 @@ use aizuchi_actions::command::Command;
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_llm::LlmResponse;
-use aizuchi_llm::prompt::inert::to_inert_text;
+use aizuchi_llm::prompt::neutralize_text::to_inert_text;
 use aizuchi_llm::prompt::tokens::estimate;
 use aizuchi_llm::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use aizuchi_model::chat::{ConversationId, Message, UserId, Visibility};

@@ -8,7 +8,7 @@ use aizuchi_harness::providers::{
 };
 use aizuchi_llm::Llm;
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::Provider;
+use aizuchi_llm::model_id::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_model::clock::Clock;

@@ -10,7 +10,7 @@ use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_llm::Llm;
 use aizuchi_llm::discover::{DISCOVERY_TIMEOUT, LocalServer, ServerEndpoint, discover};
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::Provider;
+use aizuchi_llm::model_id::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_llm::scripted::ScriptedMind;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderRequest, ProviderResponse, Server, ServerLimits};
-use aizuchi_llm::model::{PROVIDERS, Provider};
+use aizuchi_llm::model_id::{PROVIDERS, Provider};
 use aizuchi_llm::prompt::picture::Picture;
 use aizuchi_llm::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};

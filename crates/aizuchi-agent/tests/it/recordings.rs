@@ -10,7 +10,7 @@ use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 use aizuchi_llm::builtin::BuiltinMind;
-use aizuchi_llm::model::Provider;
+use aizuchi_llm::model_id::Provider;
 use aizuchi_llm::prompt::recording::{AudioFormat, AudioRecording};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::provider::transcription::TranscriptionMind;

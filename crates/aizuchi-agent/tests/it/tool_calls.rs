@@ -6,7 +6,7 @@ use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::Provider;
+use aizuchi_llm::model_id::Provider;
 use aizuchi_llm::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};

@@ -3,7 +3,7 @@
 use aizuchi_harness::endless::{EndlessBody, EndlessServer};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
-use aizuchi_llm::model::Provider;
+use aizuchi_llm::model_id::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::ProviderMind;
 use aizuchi_llm::{LlmError, LlmResponse};

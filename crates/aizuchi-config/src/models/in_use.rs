@@ -17,7 +17,7 @@ use aizuchi_agent::metrics::Metrics;
 use aizuchi_llm::builtin::BuiltinMind;
 use aizuchi_llm::discover::FoundServer;
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::provider::ProviderMind;
 use aizuchi_llm::provider::transcription::TranscriptionMind;
 use aizuchi_llm::{ContextLength, Llm};

@@ -1,7 +1,7 @@
 //! The model that was chosen on the page or in the environment, for a config that names none. It is kept in variables,
 //! where the keys are, so that it survives a restart.
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 
 use crate::agents::{AgentConfig, AgentsConfig, ClientArgs};
 use crate::environment::Environment;

@@ -1,7 +1,7 @@
 //! Converts the config to the settings of a model provider.
 
 use aizuchi_agent::agent;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::provider::{self, ProviderSettings};
 use aizuchi_model::clock::duration_from_seconds;
 use jiff::SignedDuration;

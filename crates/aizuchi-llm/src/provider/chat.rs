@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::model::Provider;
+use crate::model_id::Provider;
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::{ToolCall, ToolSpec};
 use crate::provider::ModelParams;

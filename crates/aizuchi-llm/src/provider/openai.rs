@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::Provider;
+use crate::model_id::Provider;
 use crate::prompt::tool::ToolCall;
 use crate::provider::chat::{ChatRequest, ChatResponse, MINIMAL_USER_TURN, Stop, joined, list};
 use crate::provider::tools::ToolTurn;

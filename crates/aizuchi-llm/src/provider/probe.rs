@@ -9,7 +9,7 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use crate::model::Provider;
+use crate::model_id::Provider;
 use crate::provider::ProviderMind;
 use crate::provider::error::error_code;
 use crate::provider::refusal::hidden_status;

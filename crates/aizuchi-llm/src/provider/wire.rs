@@ -3,7 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::model::WireFormat;
+use crate::model_id::WireFormat;
 use crate::provider::chat::{ChatRequest, ChatResponse, merge, without_nulls};
 use crate::provider::{anthropic, gemini, openai};
 

@@ -7,7 +7,7 @@ use aizuchi_actions::standing_order_trial::{StandingOrderTrial, StandingOrderTri
 use aizuchi_config::Config;
 use aizuchi_config::models::in_use::ModelsInUse;
 use aizuchi_config::models::in_use::budgeted_model::BudgetedModel;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;

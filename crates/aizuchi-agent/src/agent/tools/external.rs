@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aizuchi_llm::prompt::inert::{to_inert_line, to_inert_text};
+use aizuchi_llm::prompt::neutralize_text::{to_inert_line, to_inert_text};
 use aizuchi_llm::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::consent::NewConsent;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use aizuchi_llm::prompt::inert::to_inert_text;
+use aizuchi_llm::prompt::neutralize_text::to_inert_text;
 use aizuchi_model::chat::{is_line_break, to_single_line};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::flow::web_call::{WebCall, WebLimit};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::Prices;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_llm::{Llm, LlmError, LlmResponse};

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use aizuchi_llm::Llm as _;
 use aizuchi_llm::discover::{FoundServer, listed_models};
-use aizuchi_llm::model::{ModelId, Provider};
+use aizuchi_llm::model_id::{ModelId, Provider};
 use aizuchi_llm::price::Prices;
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi_model::decision::model_problem::ModelProblem;

@@ -8,7 +8,7 @@ use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::model::Provider;
+use crate::model_id::Provider;
 use crate::provider::ProviderMind;
 
 /// Ollama answers questions about its models immediately.

@@ -16,7 +16,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::Provider;
+use crate::model_id::Provider;
 use crate::prompt::Prompt;
 
 /// How long Anthropic keeps an unused prefix.
