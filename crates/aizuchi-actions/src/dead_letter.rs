@@ -6,7 +6,7 @@ use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 
 use crate::access::Access;
-use crate::desk::Desk;
+use crate::authorization::Desk;
 use crate::refusal::{ActionError, ActionRefusal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

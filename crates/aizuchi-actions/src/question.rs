@@ -19,7 +19,7 @@ use aizuchi_store::query::ProposalQuery;
 use aizuchi_store::refusal_reason::RefusalReason;
 use jiff::Timestamp;
 
-use crate::desk::{Actor, Desk};
+use crate::authorization::{Actor, Desk};
 use crate::refusal::{ActionError, ActionRefusal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ mod questions;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_actions::desk::Desk;
+use aizuchi_actions::authorization::Desk;
 use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};

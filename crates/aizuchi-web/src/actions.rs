@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::desk::Desk;
+use aizuchi_actions::authorization::Desk;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::texts::refusals;

@@ -1,7 +1,7 @@
 //! Handles the keepers' clicks: only a keeper's choice counts, and only the first one. Keepers are answered in the
 //! language of the channel.
 
-use aizuchi_actions::desk::Actor;
+use aizuchi_actions::authorization::Actor;
 use aizuchi_actions::question::{Choice, QuestionSubject, StoredQuestion};
 use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_model::chat::{UserId, WorkspaceId};

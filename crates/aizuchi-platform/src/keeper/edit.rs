@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::desk::Actor;
+use aizuchi_actions::authorization::Actor;
 use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_actions::refusal::ActionError;
 use aizuchi_model::chat::{UserId, WorkspaceId};

@@ -9,8 +9,8 @@ use aizuchi_store::StoreError;
 use crate::command::CommandRequest;
 use crate::command_replies::{CommandReplies, screen_stored, truncate};
 use crate::forget_that::{self, ForgetTargets, MAX_OF_OTHERS, Obstacle};
-use crate::quoted::Quoted;
-use crate::remembered::{Item, Remembered, remembered_in, without_doubles};
+use crate::quoted_text::Quoted;
+use crate::visible_memories::{Item, Remembered, remembered_in, without_doubles};
 
 /// The maximum length of an answer, in characters: it fits on a screen.
 const MAX_LENGTH: usize = 1500;

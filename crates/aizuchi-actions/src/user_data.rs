@@ -4,7 +4,7 @@ use aizuchi_model::chat::{AuthorKind, User, WorkspaceId};
 use aizuchi_store::order::Order;
 
 use crate::access::Access;
-use crate::desk::Desk;
+use crate::authorization::Desk;
 use crate::export_user::describe_user;
 use crate::refusal::{ActionError, ActionRefusal};
 
