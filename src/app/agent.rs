@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
-use aizuchi_agent::agent::defer::Deferrals;
-use aizuchi_agent::agent::dispatches::Dispatches;
+use aizuchi_agent::agent::backfill_deferral::Deferrals;
+use aizuchi_agent::agent::conversation_state::StateCache;
 use aizuchi_agent::agent::pace::Pace;
-use aizuchi_agent::agent::state::StateCache;
+use aizuchi_agent::agent::post_dispatches::Dispatches;
 use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_agent::agent::{self, Agent};
 use aizuchi_agent::documents::DocumentReader;

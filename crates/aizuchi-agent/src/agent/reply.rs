@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::draft::{with_due, with_reason, with_settled};
 use crate::agent::ended_calls::EndedCalls;
-use crate::agent::generate::Generated;
+use crate::agent::generate_reply::Generated;
 use crate::agent::pace::PacedNotice;
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{StepError, StepTrace, Worker};
 
 /// How often an owed answer is redrafted because one of its source messages changed.

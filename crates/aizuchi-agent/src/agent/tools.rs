@@ -3,7 +3,7 @@
 
 mod arguments;
 mod notebook;
-mod quoting;
+mod quoted_results;
 mod search;
 mod spec;
 mod web;
@@ -41,7 +41,7 @@ use tracing::warn;
 
 use crate::agent::Worker;
 use crate::agent::memory_filter::is_fact;
-use crate::agent::quiet::sole_asker;
+use crate::agent::quiet_request::sole_asker;
 use crate::agent::tools::arguments::{
     EditMemoArguments, ListMemoArguments, MemoNameArguments, QuietArguments, ToolCallError,
     parse_arguments,

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 
 use crate::inbox::Inbox;
-use crate::inbox::calling::is_call;
+use crate::inbox::addressed::by_name::is_call;
 
 /// How much later than a newer message a live one may arrive and still not count as missed.
 const MAX_REORDERING: SignedDuration = SignedDuration::from_mins(1);

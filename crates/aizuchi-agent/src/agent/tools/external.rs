@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::agent::tools::Toolbox;
 use crate::agent::tools::arguments::{ToolCallError, arguments_object};
 use crate::agent::tools::consent::CallRequests;
-use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::quoted_results::{NOTE_TOKENS, fit, write_quoted};
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };

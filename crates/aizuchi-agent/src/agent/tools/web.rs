@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::agent::tools::Toolbox;
-use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::quoted_results::{NOTE_TOKENS, fit, write_quoted};
 use crate::agent::tools::spec::Tool;
 use crate::web_access::{
     MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,

@@ -9,8 +9,8 @@ use aizuchi_model::context::Context;
 use aizuchi_model::decision::{Attempt, Usage};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::shorten;
-use crate::agent::reserve::Calls;
+use crate::agent::files::content::shorten;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{StepError, Worker};
 
 /// The maximum length of a transcript, in characters.

@@ -1,6 +1,6 @@
 //! Calls in Japanese.
 
-use crate::inbox::calling::{NameUse, ends_sentence, first_sentence, list};
+use crate::inbox::addressed::by_name::{NameUse, ends_sentence, first_sentence, list};
 
 /// Endings of a clause that goes on with a noun, such as the name.
 const JOINING: &str = "の と は を に や も へ な か た い る だと さすが また うちの が";

@@ -15,7 +15,7 @@ use aizuchi_model::persona::{Language, Persona};
 use aizuchi_store::StoreError;
 use aizuchi_store::spoken_language::SpokenLanguage;
 
-use crate::agent::state::StateCache;
+use crate::agent::conversation_state::StateCache;
 use crate::agent::{Agent, Mind, Minds, Worker};
 
 /// Whether words answer a message that addresses the persona.

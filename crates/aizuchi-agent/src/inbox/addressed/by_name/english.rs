@@ -1,6 +1,6 @@
 //! Calls in English.
 
-use crate::inbox::calling::{NameUse, ends_sentence, first_sentence, is_in, words};
+use crate::inbox::addressed::by_name::{NameUse, ends_sentence, first_sentence, is_in, words};
 
 /// Words that say nothing themselves, before a call.
 const OPENERS: &str = "hey hi hello yo ok okay oh ah aw um uh hm hmm so well and but or now then wait right exactly haha back \

@@ -6,7 +6,7 @@ use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_model::chat::ConversationId;
 use aizuchi_model::memory::{MemoryKey, MemoryScope, MemoryTerm};
 
-use crate::agent::speaker::Words;
+use crate::agent::select_agent::Words;
 use crate::agent::{Agent, StepError, Worker};
 
 impl Agent {

@@ -11,7 +11,7 @@ use aizuchi_model::decision::AttemptResult;
 use parking_lot::Mutex;
 use tracing::error;
 
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{StepError, Worker};
 
 /// The maximum number of conversations whose state is cached.

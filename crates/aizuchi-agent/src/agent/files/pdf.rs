@@ -8,9 +8,9 @@ use aizuchi_model::decision::{Attempt, LOOK_UP};
 use jiff::Timestamp;
 use tracing::debug;
 
-use crate::agent::file_content::{MAX_EXCERPT_CHARS, shorten};
+use crate::agent::files::content::{MAX_EXCERPT_CHARS, shorten};
 use crate::agent::model_call::unless_superseded;
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{StepError, Worker};
 use crate::documents::{DocumentError, DocumentText, is_pdf};
 

@@ -8,9 +8,9 @@ use aizuchi_store::StoreError;
 use jiff::Timestamp;
 use tracing::warn;
 
-use crate::inbox::calling::{is_call, is_named, is_typed_mention};
+use crate::inbox::addressed::by_name::{is_call, is_named, is_typed_mention};
+use crate::inbox::addressed::in_thread::only_closes;
 use crate::inbox::conversation_cache::HeardLinks;
-use crate::inbox::thread_follow_up::only_closes;
 use crate::inbox::{Inbox, conversation_cache};
 
 impl Inbox {

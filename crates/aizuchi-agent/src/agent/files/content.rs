@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tracing::debug;
 
 use crate::agent::model_call::unless_superseded;
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{StepError, Worker};
 
 /// The maximum length of a kept excerpt, in characters.

@@ -24,7 +24,7 @@ use tracing::warn;
 
 use crate::agent::ended_calls::EndedCalls;
 use crate::agent::model_call::unless_superseded;
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{StepError, Worker};
 

@@ -8,7 +8,7 @@ use aizuchi_model::chat::{Mention, Message};
 use aizuchi_model::context::message_structure::MessageStructure;
 use aizuchi_structure::cues::Cues;
 
-use crate::inbox::calling::{is_in, requests, words};
+use crate::inbox::addressed::by_name::{is_in, requests, words};
 
 /// From this link probability, a message goes on with what another user wrote after the persona.
 const GOES_ON: f32 = 0.15;
