@@ -59,7 +59,7 @@ use aizuchi_web::figures::day_cache::DayCache;
 use aizuchi_web::health::HealthStatus;
 use aizuchi_web::peer::TrustedProxies;
 use aizuchi_web::report_cache::ReportCache;
-use aizuchi_web::room_feed::RoomFeed;
+use aizuchi_web::room::feed::RoomFeed;
 use aizuchi_web::server::{Server, ServerLimits};
 use aizuchi_web::sign_in_link::random_hex;
 use anyhow::Context as _;

@@ -3,14 +3,14 @@
 
 pub mod layout;
 pub mod quote;
-pub mod snapshot;
+pub mod running_status;
 pub mod health;
 pub mod reason;
 pub mod api;
 pub mod mute_all;
 pub mod feed;
+pub mod home_tiles;
 pub mod home;
-pub mod overview;
 pub mod order_journal;
 pub mod orders;
 pub mod channels;

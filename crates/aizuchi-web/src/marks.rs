@@ -5,7 +5,8 @@ use aizuchi_model::decision::mark::Mark;
 use aizuchi_store::order::Order;
 
 use crate::actions::requests;
-use crate::{decision, workspaces};
+use crate::room::decision;
+use crate::workspaces;
 
 requests! {
     /// `POST /api/decisions/ID/mark`: marks a decision, or removes its mark.

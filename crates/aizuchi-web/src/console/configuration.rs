@@ -17,7 +17,7 @@ use axum::response::Html;
 use crate::access::Visitor;
 use crate::configuration::{self, ConfigInForce, ReloadAnswer};
 use crate::console::layout::{Layout, Section, channel_address, render};
-use crate::console::snapshot;
+use crate::console::running_status;
 use crate::language::PageLanguage;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -138,7 +138,7 @@ async fn differing_channels(web: &Web, visitor: &Visitor) -> Result<DifferingCha
     let rulebook = web.room.rulebook();
     let keys = ORDERED_KEYS.into_iter().chain(["response.mode"]);
     let mut differing: DifferingChannels = keys.map(|key| (key, Vec::new())).collect();
-    for workspace in snapshot::read(web, &visitor.access, None).await?.workspaces {
+    for workspace in running_status::read(web, &visitor.access, None).await?.workspaces {
         let known = web.archive.channels(&workspace.workspace).await?.into_iter();
         let known: BTreeMap<_, _> = known.map(|channel| (channel.id.clone(), channel)).collect();
         for status in workspace.channels {

@@ -20,11 +20,11 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::access::Visitor;
-use crate::demo;
 use crate::event_streams::{self, StreamSlot};
 use crate::peer::Client;
 use crate::refusal::Refusal;
-use crate::room_feed::{FeedPosition, RoomFeed};
+use crate::room::demo;
+use crate::room::feed::{FeedPosition, RoomFeed};
 use crate::{ApiProblem, Web, models};
 
 /// A comment is sent after this time without a change, so that proxies keep the connection.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::room_feed::event;
+use crate::room::feed::event;
 use crate::views::AddedChannelView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, JsonResult, Web, views, workspaces};

@@ -10,10 +10,11 @@ use axum::response::Html;
 use serde_json::Value;
 
 use crate::access::Visitor;
-use crate::api_routes::{ApiTopic, endpoints};
+use crate::api::openapi;
+use crate::api::routes::{ApiTopic, endpoints};
 use crate::console::layout::{Layout, Section, render};
 use crate::language::PageLanguage;
-use crate::{ApiProblem, Web, openapi};
+use crate::{ApiProblem, Web};
 
 #[derive(Template)]
 #[template(path = "console/api.html")]
@@ -67,7 +68,7 @@ pub async fn page(
 
 fn requests(topic: ApiTopic, description: &Value, language: Language) -> Vec<RequestView> {
     let of_topic = endpoints().into_iter().filter(|endpoint| endpoint.topic == topic);
-    let view = |endpoint: crate::api_routes::Endpoint| {
+    let view = |endpoint: crate::api::routes::Endpoint| {
         let operation = &description["paths"][endpoint.path][endpoint.method.to_lowercase()];
         let mut fields: Vec<FieldView> = Vec::new();
         for parameter in operation["parameters"].as_array().into_iter().flatten() {

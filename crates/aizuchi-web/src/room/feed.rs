@@ -295,7 +295,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<FeedChange> {
 }
 
 /// Renders a server-sent event. The JSON has no line breaks.
-pub(super) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
+pub(crate) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("event: {kind}\ndata: {data}\n{id}\n").into()
 }

@@ -25,7 +25,6 @@ use crate::console::orders::{ChangedAnswer, ChannelsBody};
 use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, LetterRetry};
 use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
-use crate::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::marks::MarkBody;
 use crate::memories::MemoryOrderBody;
@@ -39,6 +38,9 @@ use crate::people::{ForgettingsAnswer, ForgettingsQuery, PersonAnswer, PersonQue
 use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::proposals::{ProposalBody, ProposalsAnswer};
+use crate::room::demo;
+use crate::room::files;
+use crate::room::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::standing_orders::{
     DraftKeep, StandingOrderBody, StandingOrderDrop, StandingOrdersAnswer, StandingOrdersQuery,
 };
@@ -46,8 +48,8 @@ use crate::trust::TrustBody;
 use crate::views::{AddedChannelView, ListedUser, SpendingView};
 use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters, demo,
-    failures, figures, files, judge_again, memories, models, order_journal, orders, people,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters,
+    failures, figures, judge_again, memories, models, order_journal, orders, people,
     place_settings, private_reads, proposals, standing_orders, workspaces,
 };
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::REFUSAL_HEADER;
-use crate::api_routes::{Endpoint, SchemaOf, endpoints};
+use crate::api::routes::{Endpoint, SchemaOf, endpoints};
 
 const DEFINITIONS: &str = "/components/schemas";
 
