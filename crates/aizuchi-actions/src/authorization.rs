@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use crate::access::Access;
 use crate::refusal::{ActionError, ActionRefusal};
 
-pub struct Desk<'a> {
+pub struct Authorization<'a> {
     pub store: &'a dyn Store,
     pub archive: &'a dyn Archive,
     pub rulebook: Arc<Rulebook>,
@@ -40,7 +40,7 @@ impl Actor<'_> {
     }
 }
 
-impl Desk<'_> {
+impl Authorization<'_> {
     /// Refuses those who may not decide about a channel: visitors who may not give orders or not read it, and users
     /// who are not its keeper.
     pub async fn require_decider(

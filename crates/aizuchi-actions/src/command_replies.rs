@@ -1,8 +1,8 @@
 //! Answers to commands, from what is stored. An answer describes the resulting state, not the request, so it
 //! stays true even if another user's order takes precedence.
 
-pub mod renderer;
-pub mod memory;
+mod renderer;
+mod memory;
 
 use std::sync::Arc;
 

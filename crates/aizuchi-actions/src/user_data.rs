@@ -4,11 +4,11 @@ use aizuchi_model::chat::{AuthorKind, User, WorkspaceId};
 use aizuchi_store::order::Order;
 
 use crate::access::Access;
-use crate::authorization::Desk;
+use crate::authorization::Authorization;
 use crate::export_user::describe_user;
 use crate::refusal::{ActionError, ActionRefusal};
 
-impl Desk<'_> {
+impl Authorization<'_> {
     /// Returns the user with this id.
     pub async fn user(&self, workspace: &WorkspaceId, id: &str) -> Result<User, ActionError> {
         let found = self.archive.find_users(id).await?.into_iter();

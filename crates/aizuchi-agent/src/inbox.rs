@@ -3,7 +3,7 @@
 //!
 //! Events come from a platform's connection, from its web hooks, from a backfill of its history, and from the local room.
 
-mod addressed;
+pub mod addressed;
 pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;

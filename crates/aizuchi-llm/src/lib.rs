@@ -4,6 +4,7 @@ pub mod prompt;
 pub mod markup;
 pub mod builtin;
 pub mod fallback;
+pub mod provider_list;
 pub mod model_id;
 pub mod price;
 pub mod provider;

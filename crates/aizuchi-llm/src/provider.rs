@@ -36,7 +36,6 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::fallback::backoff;
-use crate::model_id::{Provider, WireFormat};
 use crate::prompt::Prompt;
 use crate::prompt::tool::AssistantMessage;
 use crate::provider::chat::ChatRequest;
@@ -45,6 +44,7 @@ use crate::provider::output_limit::Allowance;
 use crate::provider::prefix_cache::{SentPrefixes, cache_key, takes_cache_key};
 use crate::provider::remedy::{Parameters, Remedy};
 use crate::provider::response::parse_response;
+use crate::provider_list::{Provider, WireFormat};
 use crate::{ContextLength, Llm, LlmError, LlmResponse};
 
 /// The default of `max_tokens`. Some providers default to the model's maximum.

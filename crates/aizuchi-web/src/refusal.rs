@@ -193,7 +193,8 @@ mod tests {
     use aizuchi_config::agents::ModelParamsConfig;
     use aizuchi_config::models::agent_models::ResolvedModel;
     use aizuchi_config::models::sources::ModelOrigin;
-    use aizuchi_llm::model_id::{ModelId, PROVIDERS};
+    use aizuchi_llm::model_id::ModelId;
+    use aizuchi_llm::provider_list::PROVIDERS;
     use aizuchi_model::decision::model_problem::ModelProblem;
     use aizuchi_model::memo::MemoError;
     use aizuchi_store::refusal_reason::RefusalReason;

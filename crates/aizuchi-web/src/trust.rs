@@ -58,7 +58,7 @@ pub async fn open(
 ) -> Result<Vec<TrustOffer>, ApiProblem> {
     let (mut open, mut reader) = (Vec::new(), ChannelReader::new(web, access));
     for workspace in known {
-        let offers = web.desk().trust_offers(workspace).await?.into_iter();
+        let offers = web.authorization().trust_offers(workspace).await?.into_iter();
         for offer in offers.filter(|offer| offer.state == TrustState::Open) {
             if reader.may_read(workspace, &offer.channel).await? {
                 open.push(offer);

@@ -2,9 +2,9 @@
 //! model, a recording to a transcription model, and a text file is read as it is. The contents are part of the outcome,
 //! and the store keeps them with the message.
 
-pub mod content;
-pub mod pdf;
-pub mod recording;
+mod content;
+mod pdf;
+mod recording;
 
 use std::collections::HashSet;
 use std::sync::Arc;

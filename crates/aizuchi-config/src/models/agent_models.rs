@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aizuchi_agent::agent::StateCall;
 use aizuchi_import::kotonoha::to_model_id;
-use aizuchi_llm::model_id::{ModelId, Provider, WireFormat};
+use aizuchi_llm::model_id::ModelId;
+use aizuchi_llm::provider_list::{Provider, WireFormat};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
 

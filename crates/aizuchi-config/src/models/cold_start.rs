@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use aizuchi_llm::model_id::Provider;
+use aizuchi_llm::provider_list::Provider;
 
 /// How long loading takes depends on the disk.
 pub const COLD_TIMEOUT_SECONDS: f64 = 300.0;

@@ -1,7 +1,8 @@
 //! The names of models as other programs write them: without their provider, or with one that is not known here.
 
 use aizuchi_import::kotonoha::to_model_id;
-use aizuchi_llm::model_id::{ModelId, PROVIDERS, Provider};
+use aizuchi_llm::model_id::ModelId;
+use aizuchi_llm::provider_list::{PROVIDERS, Provider};
 
 use crate::agents::AGENTS;
 use crate::problem::ConfigProblem;

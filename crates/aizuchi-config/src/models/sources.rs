@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use aizuchi_llm::model_id::{PROVIDERS, Provider};
+use aizuchi_llm::provider_list::{PROVIDERS, Provider};
 use anyhow::Context as _;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -8,8 +8,8 @@ use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::model_id::Provider;
 use crate::provider::ProviderMind;
+use crate::provider_list::Provider;
 
 /// Ollama answers questions about its models immediately.
 const TIMEOUT: Duration = Duration::from_secs(5);

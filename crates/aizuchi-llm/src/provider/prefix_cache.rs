@@ -16,8 +16,8 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model_id::Provider;
 use crate::prompt::Prompt;
+use crate::provider_list::Provider;
 
 /// How long Anthropic keeps an unused prefix.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);

@@ -5,9 +5,10 @@ use std::net::Ipv4Addr;
 
 use aizuchi_llm::Llm as _;
 use aizuchi_llm::discover::{FoundServer, listed_models};
-use aizuchi_llm::model_id::{ModelId, Provider};
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::Prices;
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::Provider;
 use aizuchi_model::decision::model_problem::ModelProblem;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

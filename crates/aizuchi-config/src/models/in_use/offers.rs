@@ -4,7 +4,8 @@
 use std::net::SocketAddr;
 
 use aizuchi_llm::discover::{FoundServer, default_endpoints, discover};
-use aizuchi_llm::model_id::{ModelId, Provider};
+use aizuchi_llm::model_id::ModelId;
+use aizuchi_llm::provider_list::Provider;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
