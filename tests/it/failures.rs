@@ -168,7 +168,7 @@ async fn each_kind_of_failure_stands_in_one_list() {
     let home = home.text().await.unwrap();
     for (words, count) in [
         ("failing models", failing as u64),
-        ("not delivered", told["dead_letters"].as_u64().unwrap()),
+        ("could not be posted", told["dead_letters"].as_u64().unwrap()),
         ("channels not caught up on", sum("behind")),
         ("channels that cannot be read", sum("failing")),
     ] {

@@ -35,6 +35,7 @@ fn workshop() -> String {
 /// The numbers at the top of the page.
 #[derive(Debug, PartialEq)]
 struct FirstScreen {
+    posts: usize,
     month: usize,
     week: String,
     at_open_questions: usize,
@@ -110,6 +111,7 @@ fn count(events: &[Value], messages: &[Message]) -> FirstScreen {
     let week = posts as f64 / days * 7.0;
     let week = if week < 9.95 { format!("{week:.1}") } else { format!("{week:.0}") };
     FirstScreen {
+        posts,
         month: (posts as f64 / days * 30.4).round() as usize,
         week: week.trim_end_matches(".0").to_owned(),
         at_open_questions: at_open.len(),
@@ -136,7 +138,8 @@ fn shown(page: &str) -> FirstScreen {
     let [(at_open, open), (mid_talk, _)] =
         [cells[1], cells[2]].map(|cell| cell.split_once(" of ").unwrap());
     FirstScreen {
-        month: number(between(&text, "would have spoken about ", " times a month")),
+        posts: number(between(&text, "would have spoken ", " times in ")),
+        month: number(between(&text, " days, about ", " times a month")),
         week: cells[0].to_owned(),
         at_open_questions: number(at_open),
         open_questions: number(open),

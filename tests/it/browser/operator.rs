@@ -150,7 +150,7 @@ const FAILING: &str = "
     const named = (row) => row.querySelector('th code')?.textContent.trim() === 'openai/large-1';
     const row = [...document.querySelectorAll('[data-testid=failure]')].find(named);
     const times = [...(row?.children[3].querySelectorAll('time') ?? [])];
-    return row ? [String(Date.parse(times.at(-1).dateTime)), row.children[2].textContent.trim()] : null";
+    return row ? [String(Date.parse(times.at(-1).dateTime)), row.querySelector('th a').textContent.trim()] : null";
 
 const HAS_LETTER: &str = "
     return [...document.querySelectorAll('[data-testid=failure]')].some((it) => it.textContent.includes('the kettle hums'))";

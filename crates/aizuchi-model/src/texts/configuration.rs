@@ -41,5 +41,5 @@ texts! {
     change: "Change" / "変更";
     change_explained:
         "For all channels of a workspace, at once and without a restart. A single channel is changed on its own page; the mode of several, on the page of channels. On the command line: aizuchi set SETTING VALUE --workspace WORKSPACE"
-        / "ワークスペースの全チャンネルで、再起動なしですぐに有効になります。チャンネルごとの設定はそのチャンネルのページで、複数のモードはチャンネルの一覧で変更できます。コマンドラインでは aizuchi set 項目 値 --workspace ワークスペース";
+        / "ワークスペースの全チャンネルで、再起動なしですぐに有効になります。チャンネルごとの設定はそのチャンネルのページで、複数のモードはチャンネルの一覧で変更できます。コマンドラインでは「aizuchi set」に項目と値、--workspace を付けます。";
 }

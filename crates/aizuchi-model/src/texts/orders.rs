@@ -20,7 +20,7 @@ texts! {
     already(count: usize): "{count} had it already" / "{count} 件は適用済み";
     unchanged(count: usize, names: &str, why: &str):
         "{count} not changed: {names} ({why})" / "{count} 件は変更なし：{names}（{why}）";
-    download: "Download all as JSON lines" / "すべてを JSON Lines でダウンロード";
+    download: "Download all as JSON lines" / "すべてを 1 行ずつの JSON でダウンロード";
     channel_gone: "not there any more" / "もうありません";
     changed_since: "changed since" / "その後に変更済み";
     undo: "Undo" / "元に戻す";

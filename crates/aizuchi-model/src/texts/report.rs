@@ -17,8 +17,9 @@ texts! {
     // The sentence at the top. Text in backquotes is shown as code.
     your_channel: "your channel" / "皆さんのチャンネル";
     your_channels(channels: &str): "your {channels}" / "皆さんの {channels}";
-    would_have_spoken(channels: &str, name: &str, rate: &str):
-        "In {channels}, {name} would have spoken {rate}." / "{channels}にいたら、{name} は{rate}話していたはずです。";
+    would_have_spoken(channels: &str, name: &str, times: &str):
+        "In {channels}, {name} would have spoken {times}." / "{channels}にいたら、{name} は{times}話していたはずです。";
+    times_and_rate(times: &str, period: &str, rate: &str): "{times} in {period}, {rate}" / "{period}に{times}（{rate}）";
     would_have_spoken_at_most(channels: &str, name: &str, rate: &str):
         "In {channels}, {name} would have spoken {rate} at most: the judge of this replay always says yes."
         / "{channels}にいたら、{name} が話すのは多くても{rate}です。この再生の判断役は必ず「話す」と答えるためです。";
@@ -99,9 +100,9 @@ texts! {
     mid_talk_means:
         "In mid-talk: within a minute before or after the post, somebody other than the one it answers wrote in the same conversation."
         / "「話している最中」とは、投稿の前後 1 分以内に、答える相手以外の人が同じ会話で発言していたことです。";
-    price_estimated(model: &str, date: &str):
-        "Prices are estimates with {model}: checks whether to speak, replies and memory, at the list prices of {date}. Without a model it costs nothing."
-        / "費用は {model} を使った場合の見積もりです。話すかどうかの判断、返答、記憶を含み、{date} 時点の料金で計算しています。モデルを使わなければ無料です。";
+    price_estimated(model: &str, date: &str, memory: &str):
+        "Prices are estimates with {model} at the list prices of {date}: memory (about {memory} % of joining in), checks whether to speak, and replies."
+        / "費用は {model} を使った場合の見積もりで、{date} 時点の料金で計算しています。内訳は記憶（会話に加わる場合の約 {memory} %）、話すかどうかの判断、返答です。";
     price_unknown: "What a month with a model costs is not known." / "モデルを使った場合の 1 か月の費用はわかりません。";
     price_from_ledger(money: &str):
         "Prices rest on what its models cost in this period, {money} as the console counts it: checks, replies, memory and all else."
@@ -125,6 +126,7 @@ texts! {
     left_out_between(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
     nobody_took_it_up: "Nobody else took it up within an hour." / "1 時間、ほかの誰も応じませんでした。";
+    nobody_wrote: "Nobody else wrote within an hour." / "1 時間、ほかの誰も発言しませんでした。";
     not_taken_up_yet: "Nobody had taken it up when this ends, less than an hour later." / "ここまでの記録（1 時間未満）では、誰も応じていません。";
     taken_up(name: Name<'_>, after: &str): "{name} wrote next, {after} after the message." / "発言の {after}後に {name:#}が次の発言をしました。";
     wrote_before(name: Name<'_>, before: &str): "{name} wrote {before} before this moment." / "この場面の {before}前に {name:#}の発言がありました。";

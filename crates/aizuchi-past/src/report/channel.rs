@@ -172,7 +172,7 @@ impl<'a> ChannelAnalysis<'a> {
         let is_decided = self.source.has_verdicts() || !is_checked(moment);
         let about = self.about(people, moment).filter(|about| !about.is_bot() && about.asks());
         let about = about.filter(|_| is_decided)?;
-        let rank = i64::from(about.is_short()) + i64::from(people.taken_up(&about).is_none());
+        let rank = i64::from(about.is_short()) + i64::from(people.taken_up(&about).is_some());
         Some(Candidate { moment, group: MomentGroup::Silence, rank, about, mid_talk: None })
     }
 

@@ -38,6 +38,7 @@ struct ReportPage<'a> {
     /// The sentences below the headline.
     more: Vec<Vec<TextPart>>,
     intro: String,
+    reach: Vec<&'static str>,
     ways: Vec<WayView>,
     posts_label: &'static str,
     prices: String,
@@ -155,6 +156,7 @@ impl<'a> PageBuilder<'a> {
             headline: parts(&headline.next().unwrap_or_default()),
             more: headline.map(|sentence| parts(&sentence)).collect(),
             intro: sentences::intro(report, self.zone, l),
+            reach: sentences::reach(report, l),
             ways: rows.into_iter().map(|row| WayView::new(row, posts_label, l)).collect(),
             posts_label,
             prices: sentences::prices(report, policy, l),

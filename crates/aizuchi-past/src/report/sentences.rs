@@ -57,9 +57,13 @@ fn replay_headline(report: &Report, posts: PostFigures, language: Language) -> S
         return texts::would_have_kept_silent(l, &channels, name, &period);
     }
     let per_month = report.period.per_days(posts.count as f64, DAYS_OF_MONTH);
+    let times = format::times(posts.count, l);
     let rate = match per_month {
-        Some(month) => format::monthly(month, l),
-        None => format::times(posts.count, l),
+        Some(month) => {
+            let period = format::period(report.period.days, l);
+            texts::times_and_rate(l, &times, &period, &format::monthly(month, l))
+        }
+        None => times,
     };
     match report.source {
         ReportSource::AlwaysSpeak => texts::would_have_spoken_at_most(l, &channels, name, &rate),
@@ -250,7 +254,11 @@ pub fn prices(report: &Report, policy: &PolicyFigures, language: Language) -> St
         (ReportSource::Ledger, _, Some(total)) => {
             texts::price_from_ledger(l, &format::money(total, &report.currency, l))
         }
-        (_, Some(model), Some(_)) => texts::price_estimated(l, model, report.prices_of),
+        (_, Some(model), Some(total)) => {
+            let memory = policy.cost.memory.filter(|_| total > 0.0).unwrap_or_default();
+            let percent = format!("{:.0}", memory / total.max(f64::MIN_POSITIVE) * 100.0);
+            texts::price_estimated(l, model, report.prices_of, &percent)
+        }
         _ => texts::price_unknown(l).to_owned(),
     }
 }
@@ -300,6 +308,9 @@ pub fn what_people_did(moment: &ReportMoment, language: Language) -> String {
     let l = language;
     let taken_up = match &moment.taken_up {
         Some(one) => texts::taken_up(l, Name(&one.person.name), &format::duration(one.seconds, l)),
+        None if moment.is_hour_known && moment.group == MomentGroup::Other => {
+            texts::nobody_wrote(l).to_owned()
+        }
         None if moment.is_hour_known => texts::nobody_took_it_up(l).to_owned(),
         None => texts::not_taken_up_yet(l).to_owned(),
     };
@@ -309,7 +320,23 @@ pub fn what_people_did(moment: &ReportMoment, language: Language) -> String {
         true => texts::wrote_before(l, name, &gap),
         false => texts::wrote_after(l, name, &gap),
     };
-    texts::two_sentences(l, &wrote, &taken_up)
+    // The same person's message in most cases.
+    match &moment.taken_up {
+        Some(next) if next.person.name == one.person.name => wrote,
+        Some(_) | None => texts::two_sentences(l, &taken_up, &wrote),
+    }
+}
+
+/// Says what a team asks first: what a replay cannot know, and what leaves the machine.
+pub fn reach(report: &Report, language: Language) -> Vec<&'static str> {
+    let l = language;
+    match report.source {
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
+            vec![texts::leaves_nothing(l)]
+        }
+        ReportSource::Model => vec![texts::counted_only_judged(l), texts::leaves_to_model(l)],
+        ReportSource::Ledger => vec![texts::leaves_to_model(l)],
+    }
 }
 
 /// Says how things were counted, and what is left out.
@@ -334,19 +361,12 @@ pub fn details(report: &Report, policy: &PolicyFigures, language: Language) -> V
         .then(|| texts::counted_unpriced(l, &format::count(policy.cost.unpriced_tokens as usize)));
     let has_private = left_out.private_channels.is_some_and(|count| count > 0);
     let told = |is_told: bool, text: &str| is_told.then(|| text.to_owned());
-    let leaves = match report.source {
-        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
-            texts::leaves_nothing(l)
-        }
-        ReportSource::Model | ReportSource::Ledger => texts::leaves_to_model(l),
-    };
     let sentences = [
         told(true, texts::counted_posts(l)),
         told(true, texts::counted_questions(l)),
         told(true, texts::counted_moments(l)),
         Some(texts::counted_answers(l, &answers, &reactions, &checks)),
         without_model,
-        told(report.source == ReportSource::Model, texts::counted_only_judged(l)),
         told(is_ledger && policy.unposted > 0, texts::counted_unposted(l)),
         told(!is_ledger, texts::counted_memory(l)),
         told(is_ledger && has_private, texts::counted_whole_workspace(l)),
@@ -357,7 +377,6 @@ pub fn details(report: &Report, policy: &PolicyFigures, language: Language) -> V
         left_out.records.and_then(|records| note_on_records(records, l)),
         Some(notes_on_privacy(left_out, l).join(if l == Language::En { " " } else { "" })),
         told(is_ledger, texts::left_out_opted_out(l)),
-        told(true, leaves),
         told(report.is_anonymous, texts::counted_anonymous(l)),
     ];
     sentences.into_iter().flatten().collect()
