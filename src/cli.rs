@@ -1,7 +1,7 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod backup;
-mod channel;
+mod find_by_name;
 mod check;
 mod completions;
 mod config;
@@ -40,7 +40,6 @@ mod status;
 mod traces;
 mod transfer;
 mod tune;
-mod user;
 mod why;
 
 use std::cell::Cell;

@@ -23,7 +23,6 @@ pub mod budget;
 pub mod platforms;
 pub mod channel_overrides;
 pub mod overrides;
-pub mod threads;
 pub mod channels;
 pub mod places;
 pub mod response;
@@ -298,13 +297,13 @@ impl Config {
         selection: ModelSelection<'_>,
     ) -> Result<ParsedConfig, ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
-        variables::expand(&mut tree, environment)?;
+        expand_variables::expand(&mut tree, environment)?;
         let origin = ConfigOrigin::find(&tree);
-        let mut notices = notices::take_ignored_keys(&mut tree);
+        let mut notices = ineffective_keys::take_ignored_keys(&mut tree);
         if origin == ConfigOrigin::Myao2 {
-            notices.extend(notices::take_unusable_tools(&mut tree));
+            notices.extend(ineffective_keys::take_unusable_tools(&mut tree));
         }
-        if let Some(problem) = threads::find_misplaced(&tree) {
+        if let Some(problem) = channel_keys::find_misplaced(&tree) {
             return Err(problem);
         }
         let mut config: Self = deserialize::deserialize(&tree)?;
@@ -318,7 +317,7 @@ impl Config {
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
-        notices.extend(notices::find_idle_settings(&config, &tree));
+        notices.extend(ineffective_keys::find_idle_settings(&config, &tree));
         notices.extend(channel_keys::find_names_without_hash(&config, &tree));
         Ok(ParsedConfig { config, notices, tree })
     }

@@ -1,10 +1,10 @@
 //! The `models` section: timeouts, attempts and prices of all models. Below it, which models the agents use.
 
 pub mod place_models;
-mod cold_start;
+pub mod cold_start;
 pub mod saved_choice;
 pub mod agent_models;
-mod foreign_names;
+pub mod foreign_names;
 pub mod sources;
 mod to_provider;
 pub mod in_use;

@@ -17,7 +17,6 @@ pub mod channels;
 pub mod marking;
 pub mod decision;
 pub mod judge_again;
-pub mod trust_card;
 pub mod timeline;
 pub mod what_if;
 pub mod standing_order_trial;

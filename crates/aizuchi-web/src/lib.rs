@@ -43,7 +43,6 @@ mod consents;
 mod memories;
 mod models;
 pub mod event_streams;
-mod marks;
 mod judge_again;
 pub mod room;
 mod console;

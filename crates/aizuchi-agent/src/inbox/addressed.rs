@@ -3,7 +3,7 @@
 //! mention from here on.
 
 pub mod by_name;
-mod in_thread;
+pub mod in_thread;
 
 use aizuchi_model::chat::{ConversationId, Edit, Heard, Mention, Message};
 use aizuchi_model::persona::spelling::spellings;

@@ -26,14 +26,13 @@ use crate::dead_letters::{DeadLetterParameters, DeadLettersAnswer, LetterDrop, L
 use crate::failures::{FailuresAnswer, FailuresQuery};
 use crate::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::judge_again::{JudgeBody, JudgedAgainAnswer};
-use crate::marks::MarkBody;
 use crate::memories::MemoryOrderBody;
 use crate::memories::api::{
     ChangesAnswer, MemoBody, MemoRemove, MemoRevertBody, MemoriesAnswer, MemoriesQuery,
 };
 use crate::models::{ChoiceBody, ModelsAnswer};
 use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
-use crate::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
+use crate::orders::{MarkBody, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::people::{ForgettingsAnswer, ForgettingsQuery, PersonAnswer, PersonQuery};
 use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
