@@ -7,9 +7,9 @@ use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::agent::backfill_deferral::Deferrals;
 use aizuchi_agent::agent::conversation_state::StateCache;
-use aizuchi_agent::agent::pace::Pace;
 use aizuchi_agent::agent::post_dispatches::Dispatches;
 use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_agent::agent::user_rate_limit::UserRateLimit;
 use aizuchi_agent::agent::{self, Agent};
 use aizuchi_agent::documents::DocumentReader;
 use aizuchi_agent::external_tools::ExternalTools;
@@ -49,7 +49,7 @@ pub fn build_agent(
         platforms,
         minds: build_minds(config, &clock)?,
         dispatches: Dispatches::new(clock.clone()),
-        pace: Pace::new(clock.clone()),
+        user_rate_limit: UserRateLimit::new(clock.clone()),
         clock,
         metrics,
         persona: persona.clone(),

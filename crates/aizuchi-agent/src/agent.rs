@@ -1,6 +1,6 @@
 //! The agent: what each kind of work takes, on one screen. Handlers read, think and post; they never write to the store.
 
-pub mod pace;
+pub mod user_rate_limit;
 mod reserve_budget;
 mod channel_mind;
 mod memory_filter;
@@ -74,10 +74,10 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::backfill_deferral::Deferrals;
 use crate::agent::conversation_state::StateCache;
 use crate::agent::files::FileSettings;
-use crate::agent::pace::Pace;
 use crate::agent::post_dispatches::Dispatches;
 use crate::agent::select_agent::Words;
 use crate::agent::tools::ToolSettings;
+use crate::agent::user_rate_limit::UserRateLimit;
 use crate::documents::DocumentReader;
 use crate::inbox::WaitSettings;
 use crate::metrics::Metrics;
@@ -203,7 +203,7 @@ pub struct Agent {
     /// When requests to post were made.
     pub dispatches: Dispatches,
     /// What users got lately.
-    pub pace: Pace,
+    pub user_rate_limit: UserRateLimit,
     /// The replies to commands.
     pub command_answers: Arc<CommandReplies>,
     /// The tools that replies may use; `None` offers none.

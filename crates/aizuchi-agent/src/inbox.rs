@@ -11,7 +11,6 @@ pub mod in_flight;
 pub mod late_command;
 mod commands;
 mod reply_links;
-mod forget_that;
 mod shared_messages;
 
 use std::sync::Arc;

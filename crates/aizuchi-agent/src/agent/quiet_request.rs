@@ -19,7 +19,7 @@ use aizuchi_store::StoreError;
 use aizuchi_store::order::Order;
 
 use crate::agent::command_reply::ReplyAudience;
-use crate::agent::pace::PacedNotice;
+use crate::agent::user_rate_limit::PacedNotice;
 use crate::agent::{StepError, Worker, place_of};
 
 /// The reaction on a message that mentions the muted persona, where a platform cannot tell its author alone.
@@ -37,7 +37,7 @@ impl Worker<'_> {
         let untold = context.owed_messages().find(|message| {
             let author = &message.author.id;
             gate == Gate::Muted
-                && self.pace.count(PacedNotice::OfMute, here, author, decision).is_some()
+                && self.user_rate_limit.count(PacedNotice::OfMute, here, author, decision).is_some()
         });
         let Some(message) = untold else {
             return Ok(self.silence_owed(gate, None, DecisionResult::Muted, context));

@@ -121,7 +121,7 @@ impl Agent {
             state_cache: StateCache::default(),
             deferrals: self.deferrals.clone(),
             dispatches: self.dispatches.clone(),
-            pace: self.pace.clone(),
+            user_rate_limit: self.user_rate_limit.clone(),
             command_answers: Arc::new(CommandReplies {
                 store: answers.store.clone(),
                 archive: answers.archive.clone(),

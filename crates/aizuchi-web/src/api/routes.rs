@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn no_route_of_the_api_stands_elsewhere() {
-        let router = include_str!("lib.rs");
+        let router = include_str!("../lib.rs");
         let others: Vec<&str> = router.matches("\"/api/").collect();
         assert_eq!(others.len(), 1, "only /api/openapi.json: {others:?}");
     }

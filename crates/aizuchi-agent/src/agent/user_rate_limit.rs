@@ -1,6 +1,6 @@
-//! Pace: what one user asks for in many threads at once must not keep others waiting, on platforms that take only so many
-//! posts in a channel. The first post for a user takes the next free turn; further ones come after the posts for others.
-//! A user is answered only so many commands, and told of a limit only once.
+//! Rate limit: what one user asks for in many threads at once must not keep others waiting, on platforms that take only so
+//! many posts in a channel. The first post for a user takes the next free turn; further ones come after the posts for
+//! others. A user is answered only so many commands, and told of a limit only once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,13 +42,13 @@ impl PacedNotice {
 /// The recent posts and notices of each channel. Clones share them. They are lost in a restart, after which a user may get
 /// a few more. Times are elapsed ones, since the wall clock may be set.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct UserRateLimit {
     clock: Clock,
-    channels: Arc<Mutex<HashMap<(WorkspaceId, ChannelId), ChannelPace>>>,
+    channels: Arc<Mutex<HashMap<(WorkspaceId, ChannelId), ChannelLimit>>>,
 }
 
 #[derive(Debug, Default)]
-struct ChannelPace {
+struct ChannelLimit {
     /// When the channel takes its next post.
     next_turn: SignedDuration,
     /// Until when its platform takes no post there.
@@ -65,7 +65,7 @@ struct Turn {
     at: SignedDuration,
 }
 
-impl Pace {
+impl UserRateLimit {
     pub fn new(clock: Clock) -> Self {
         Self { clock, channels: Arc::default() }
     }
@@ -134,7 +134,7 @@ impl Pace {
     fn in_channel<T>(
         &self,
         conversation: &ConversationId,
-        act: impl FnOnce(&mut ChannelPace) -> T,
+        act: impl FnOnce(&mut ChannelLimit) -> T,
     ) -> T {
         let key = (conversation.workspace.clone(), conversation.channel.clone());
         let now = self.clock.elapsed();
@@ -146,7 +146,7 @@ impl Pace {
     }
 }
 
-impl ChannelPace {
+impl ChannelLimit {
     /// Returns when a user who got a post lately gets the next one at the earliest.
     fn own_turn(&self, user: &UserId, interval: SignedDuration) -> Option<SignedDuration> {
         let own = self.turns.iter().filter(|turn| turn.askers.contains(user));
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_user_who_got_a_post_lately_leaves_every_other_turn_to_others() {
         let clock = Clock::manual(Timestamp::UNIX_EPOCH);
-        let pace = Pace::new(clock.clone());
+        let pace = UserRateLimit::new(clock.clone());
         let wait = |number, user: &str| {
             let second = SignedDuration::from_secs(1);
             pace.until_turn(&item(number, "c"), vec![UserId::new(user)], second).as_secs()
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_notice_is_counted_once_for_each_decision() {
         let clock = Clock::manual(Timestamp::UNIX_EPOCH);
-        let pace = Pace::new(clock.clone());
+        let pace = UserRateLimit::new(clock.clone());
         let count = |notice, channel: &str, user: &str, decision| {
             pace.count(notice, &conversation(channel), &UserId::new(user), DecisionId(decision))
         };
