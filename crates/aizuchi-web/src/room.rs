@@ -1,8 +1,8 @@
 //! The page of the local room, and what it asks for.
 
-pub mod page;
-pub mod decision;
+pub(crate) mod page;
+pub(crate) mod decision;
 pub mod feed;
-pub mod demo;
-pub mod files;
-pub mod events;
+pub(crate) mod demo;
+pub(crate) mod files;
+pub(crate) mod events;
