@@ -1,7 +1,7 @@
 //! The command line: its arguments, and one module for each verb.
 
 mod backup;
-mod channel;
+mod find_by_name;
 mod check;
 mod completions;
 mod config;
@@ -40,7 +40,6 @@ mod status;
 mod traces;
 mod transfer;
 mod tune;
-mod user;
 mod why;
 
 use std::cell::Cell;
@@ -52,11 +51,11 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use aizuchi_config::exposure;
+use aizuchi_config::file_permissions;
 use aizuchi_config::http::page_address;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::strip_control_characters;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Mode;
@@ -269,7 +268,7 @@ fn run_app(
     for warning in warnings {
         warn!("{warning}");
     }
-    for exposed in exposure::exposed_files(source.file(), &config.database_address()) {
+    for exposed in file_permissions::exposed_files(source.file(), &config.database_address()) {
         warn!("{exposed}");
     }
     let ended = runtime.block_on(async {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
-use aizuchi_agent::agent::defer::Deferrals;
-use aizuchi_agent::agent::dispatches::Dispatches;
-use aizuchi_agent::agent::pace::Pace;
-use aizuchi_agent::agent::state::StateCache;
+use aizuchi_agent::agent::backfill_deferral::Deferrals;
+use aizuchi_agent::agent::conversation_state::StateCache;
+use aizuchi_agent::agent::post_dispatches::Dispatches;
 use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_agent::agent::user_rate_limit::UserRateLimit;
 use aizuchi_agent::agent::{self, Agent};
 use aizuchi_agent::documents::DocumentReader;
 use aizuchi_agent::external_tools::ExternalTools;
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_config::Config;
-use aizuchi_config::configured_models::build_minds;
-use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::models::in_use::build_minds;
+use aizuchi_config::models::in_use::prompts::load_prompts_in;
 use aizuchi_llm::prompt::tokens::TokenCorrections;
 use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
@@ -49,7 +49,7 @@ pub fn build_agent(
         platforms,
         minds: build_minds(config, &clock)?,
         dispatches: Dispatches::new(clock.clone()),
-        pace: Pace::new(clock.clone()),
+        user_rate_limit: UserRateLimit::new(clock.clone()),
         clock,
         metrics,
         persona: persona.clone(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use aizuchi_config::configured_models;
+use aizuchi_config::models::in_use;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_llm::prompt::Prompt;
@@ -96,7 +96,7 @@ impl EvalArgs {
     ) -> anyhow::Result<Option<Evaluated>> {
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
         let (resolved, rules) = (&config.minds.judgment, eval_rules(config));
-        let mind = configured_models::build_mind(resolved, &config.persona(), &Clock::system())?;
+        let mind = in_use::build_mind(resolved, &config.persona(), &Clock::system())?;
         let builder = EvalPrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = items.iter().map(|item| builder.decision(item)).collect();
         let persona = mind.persona.name.clone();

@@ -25,7 +25,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::export::everything::Export;
-use crate::cli::user::find_one;
+use crate::cli::find_by_name::find_user;
 use crate::cli::{block_on, number_of, print};
 
 /// Export everything, what is known about one person, or marked decisions.
@@ -152,7 +152,7 @@ impl ExportArgs {
         workspaces: &[WorkspaceId],
         wanted: &str,
     ) -> anyhow::Result<()> {
-        let users = find_one(store, wanted).await?;
+        let users = find_user(store, wanted).await?;
         let mut output = self.open()?;
         for user in &users {
             if workspaces.contains(&user.workspace) {

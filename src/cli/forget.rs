@@ -19,7 +19,7 @@ use reqwest::Method;
 use tokio::time::sleep;
 
 use crate::cli::running::{ProgramClient, UnknownConnections};
-use crate::cli::{block_on, print, tell, user, with_store};
+use crate::cli::{block_on, find_by_name, print, tell, with_store};
 
 /// How often the running program is asked how far it is.
 const POLL: Duration = Duration::from_millis(500);
@@ -132,12 +132,12 @@ impl ForgetArgs {
 }
 
 async fn find(store: &DatabaseStore, id_or_name: &str) -> anyhow::Result<Vec<User>> {
-    let users = user::find_one(store, id_or_name).await?;
+    let users = find_by_name::find_user(store, id_or_name).await?;
     let is_own = users.iter().any(|user| user.kind == AuthorKind::Persona);
     anyhow::ensure!(
         !is_own,
         "{} is the companion itself, which cannot be forgotten",
-        user::describe(&users[0])
+        find_by_name::describe(&users[0])
     );
     Ok(users)
 }
@@ -153,7 +153,7 @@ fn told(user: &User, total: &ForgetReport, rewritten: &str) -> String {
     format!(
         "{} is forgotten: {} messages, {} messages of the companion that repeated them, and {} memos are deleted; {} \
          memories {rewritten}",
-        user::describe(user),
+        find_by_name::describe(user),
         total.messages,
         total.own_messages,
         total.memos,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aizuchi_config::configured_models;
+use aizuchi_config::models::in_use;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_import::history::RecordedChannel;
@@ -135,7 +135,7 @@ impl JudgeArgs {
             resolved.model.id.provider().is_some(),
             "--judge model needs a model: name one in agents.judgment of the config, or with --model"
         );
-        let mind = configured_models::build_mind(&resolved, &config.persona(), &Clock::system())?;
+        let mind = in_use::build_mind(&resolved, &config.persona(), &Clock::system())?;
         let llm = mind.models.all().into_iter().next().context("there is no model")?;
         let prices = config.prices();
         let is_priced = prices.cost(llm.model(), Default::default()).is_some();

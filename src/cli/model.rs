@@ -4,11 +4,11 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use aizuchi_config::configured_models::ModelsInUse;
-use aizuchi_config::configured_models::offer::find_servers;
+use aizuchi_config::models::in_use::ModelsInUse;
+use aizuchi_config::models::in_use::offers::find_servers;
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_llm::discover::FoundServer;
-use aizuchi_llm::model::{ModelId, ModelIdError};
+use aizuchi_llm::model_id::{ModelId, ModelIdError};
 use aizuchi_model::persona::Language;
 
 use crate::cli::{block_on, print, tell};

@@ -15,7 +15,8 @@ use aizuchi_store::read_only::ReadOnlyDatabase;
 use clap::{Args, ValueEnum};
 
 use crate::app::agent::{build_agent, build_command_answers};
-use crate::cli::{block_on, channel, print, tell};
+use crate::cli::find_by_name::find_channel;
+use crate::cli::{block_on, print, tell};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PromptKind {
@@ -86,7 +87,7 @@ impl PromptArgs {
 
     async fn conversation(&self, database: &ReadOnlyDatabase) -> anyhow::Result<ConversationId> {
         let wanted = &self.channel;
-        let (workspace, channel) = channel::find_one(database, wanted, None).await?;
+        let (workspace, channel) = find_channel(database, wanted, None).await?;
         let thread = self.thread.as_deref().map(MessageId::new);
         if let Some(thread) = &thread {
             let shown_id = to_single_line(thread.as_str());

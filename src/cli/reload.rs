@@ -1,7 +1,7 @@
 //! Reads the config again and applies the settings that need no restart: at SIGHUP, and when the pages, the API or
 //! `aizuchi reload` ask for it.
 
-use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::models::in_use::prompts::load_prompts_in;
 use aizuchi_config::reload::Fingerprints;
 use aizuchi_config::source::ConfigSource;
 use aizuchi_config::{Config, LoadedConfig, ModelSelection};

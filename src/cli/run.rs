@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use aizuchi_config::language::LanguageSetting;
-use aizuchi_config::settings::{ConfigSetting, ValueSource};
+use aizuchi_config::shown_settings::{ConfigSetting, ValueSource};
 use aizuchi_config::{Config, LoadedConfig};
 use clap::{Args, ValueEnum};
 

@@ -10,8 +10,9 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::cli::find_by_name::find_channel;
 use crate::cli::running::ProgramClient;
-use crate::cli::{block_on, channel, print};
+use crate::cli::{block_on, print};
 
 /// Change a setting of a channel or a workspace while Aizuchi runs.
 ///
@@ -39,8 +40,7 @@ impl SetArgs {
             let place = match &self.channel {
                 Some(wanted) => {
                     let workspace = self.workspace.as_deref();
-                    let (workspace, channel) =
-                        channel::find_one(&database, wanted, workspace).await?;
+                    let (workspace, channel) = find_channel(&database, wanted, workspace).await?;
                     json!({ "workspace": workspace, "channel": channel })
                 }
                 None => json!({ "workspace": self.workspace }),

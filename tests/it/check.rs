@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use aizuchi_config::Config;
-use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::models::in_use::prompts::load_prompts_in;
 use aizuchi_fakes::discord::channel::NewChannelKind;
 use aizuchi_fakes::slack::channel::NewChannel as NewSlackChannel;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};

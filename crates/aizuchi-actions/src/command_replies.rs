@@ -1,6 +1,9 @@
 //! Answers to commands, from what is stored. An answer describes the resulting state, not the request, so it
 //! stays true even if another user's order takes precedence.
 
+mod renderer;
+mod memory;
+
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Role, Visibility, WorkspaceId, to_single_line};
@@ -25,9 +28,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
+use crate::command_replies::renderer::ReplyRenderer;
 use crate::confirmation::sure_command;
 use crate::named_message::named_message;
-use crate::reply_renderer::ReplyRenderer;
 use crate::standing_order_trial::{StandingOrderTrial, StepTrial};
 
 /// The maximum number of a channel's newest decisions that are searched for the one in question.

@@ -6,7 +6,7 @@ use aizuchi_store::order::Order;
 use aizuchi_store::query::DeadLetterQuery;
 
 use crate::access::Access;
-use crate::desk::Desk;
+use crate::authorization::Authorization;
 use crate::refusal::{ActionError, ActionRefusal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum LetterAction {
     Drop,
 }
 
-impl Desk<'_> {
+impl Authorization<'_> {
     /// Returns the order to settle a letter of a workspace, or without one, of any.
     pub async fn settle(
         &self,

@@ -21,8 +21,8 @@ use jiff::SignedDuration;
 
 use crate::command::CommandRequest;
 use crate::parse::is_confirmed;
-use crate::quoted::Quoted;
-use crate::remembered::{Item, known_in};
+use crate::quoted_text::Quoted;
+use crate::visible_memories::{Item, known_in};
 
 /// The maximum number of messages between the persona's post and the command.
 const MAX_MESSAGES: usize = 20;

@@ -21,7 +21,7 @@ use crate::parse::phrases::{
 use crate::parse::quiet::Quiet;
 use crate::parse::setting::{WrittenSetting, near_setting};
 use crate::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
-use crate::quoted::Quoted;
+use crate::quoted_text::Quoted;
 
 impl Command {
     /// Parses the command that a message consists of, if any. `name` is the persona's name, which a mention leaves at

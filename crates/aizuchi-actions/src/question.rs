@@ -19,7 +19,7 @@ use aizuchi_store::query::ProposalQuery;
 use aizuchi_store::refusal_reason::RefusalReason;
 use jiff::Timestamp;
 
-use crate::desk::{Actor, Desk};
+use crate::authorization::{Actor, Authorization};
 use crate::refusal::{ActionError, ActionRefusal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +252,7 @@ impl StoredQuestion {
     }
 }
 
-impl Desk<'_> {
+impl Authorization<'_> {
     /// Finds a question in a workspace, or without one, in any.
     pub async fn question(
         &self,

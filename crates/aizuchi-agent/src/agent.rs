@@ -1,33 +1,30 @@
 //! The agent: what each kind of work takes, on one screen. Handlers read, think and post; they never write to the store.
 
-pub mod pace;
-mod reserve;
+pub mod user_rate_limit;
+mod reserve_budget;
 mod channel_mind;
 mod memory_filter;
 mod model_call;
 mod answer_object;
 pub mod judge;
-mod speaker;
+mod select_agent;
 mod command_reply;
 mod post;
 mod post_timing;
 mod companions;
-mod preview;
+mod prompt_preview;
 pub mod remember;
-mod file_content;
-mod transcribe;
-mod read_pdf;
 pub mod files;
 mod ended_calls;
-mod withdraw;
-mod generate;
+mod withdraw_reply;
+mod generate_reply;
 mod draft;
-mod quiet;
+mod quiet_request;
 mod reply;
-pub mod state;
+pub mod conversation_state;
 pub mod tools;
-pub mod defer;
-pub mod dispatches;
+pub mod backfill_deferral;
+pub mod post_dispatches;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Deref;
@@ -74,13 +71,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::defer::Deferrals;
-use crate::agent::dispatches::Dispatches;
+use crate::agent::backfill_deferral::Deferrals;
+use crate::agent::conversation_state::StateCache;
 use crate::agent::files::FileSettings;
-use crate::agent::pace::Pace;
-use crate::agent::speaker::Words;
-use crate::agent::state::StateCache;
+use crate::agent::post_dispatches::Dispatches;
+use crate::agent::select_agent::Words;
 use crate::agent::tools::ToolSettings;
+use crate::agent::user_rate_limit::UserRateLimit;
 use crate::documents::DocumentReader;
 use crate::inbox::WaitSettings;
 use crate::metrics::Metrics;
@@ -206,7 +203,7 @@ pub struct Agent {
     /// When requests to post were made.
     pub dispatches: Dispatches,
     /// What users got lately.
-    pub pace: Pace,
+    pub user_rate_limit: UserRateLimit,
     /// The replies to commands.
     pub command_answers: Arc<CommandReplies>,
     /// The tools that replies may use; `None` offers none.

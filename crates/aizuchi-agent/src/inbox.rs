@@ -3,18 +3,15 @@
 //!
 //! Events come from a platform's connection, from its web hooks, from a backfill of its history, and from the local room.
 
-pub mod calling;
-mod addressed;
-pub mod thread_follow_up;
+pub mod addressed;
 pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;
 pub mod in_flight;
 pub mod late_command;
 mod commands;
-mod linking;
-mod forgetting;
-mod quoting;
+mod reply_links;
+mod shared_messages;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,9 +1,10 @@
-//! Mistakes in the keys of `channels`: a name without its `#`, and a `#` without quotes, which begins a comment.
+//! Mistakes in the keys of `channels`: a name without its `#`, and a `#` without quotes, which begins a comment,
+//! and a key of a thread that only a channel can have.
 
 use crate::Config;
 use crate::problem::{ConfigLocation, ConfigProblem};
 use crate::secret::displayable;
-use crate::tree::{ConfigEntry, ConfigNode};
+use crate::syntax_tree::{ConfigEntry, ConfigNode};
 
 /// The warnings about names of channels that are read as ids.
 pub fn find_names_without_hash(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem> {
@@ -20,6 +21,25 @@ pub fn find_names_without_hash(config: &Config, tree: &ConfigNode) -> Vec<Config
         Some(ConfigProblem::for_file(Some(entry.key_location), sentence))
     };
     names.filter_map(warning).collect()
+}
+
+/// Finds a setting that only a channel can have in the settings of one of its threads.
+pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {
+    let channels = tree.find(&["channels"])?.node.entries().iter();
+    let mut threads = channels.flat_map(|channel| {
+        let threads = channel.node.find(&["thread_settings"]);
+        let threads = threads.map_or(&[][..], |threads| threads.node.entries());
+        threads.iter().map(move |thread| (&channel.key, thread))
+    });
+    let (channel, thread, misplaced) = threads.find_map(|(channel, thread)| {
+        Some((channel, &thread.key, thread.node.find(&["announce"])?))
+    })?;
+    let [channel, thread] = [channel, thread].map(|key| displayable(key).unwrap_or("…".to_owned()));
+    let sentence = format!(
+        "channels.{channel}.thread_settings.{thread}.announce means nothing: Aizuchi says once that it joins a channel, and \
+         nothing joins a thread; channels.{channel}.announce is the setting of the whole channel"
+    );
+    Some(ConfigProblem::for_file(Some(misplaced.key_location), sentence))
 }
 
 /// Whether a key can be an id of Slack or of Discord.

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use aizuchi_agent::agent;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local;
 use aizuchi_model::rules::{ChannelRules, FacilitationRules};
 use jiff::SignedDuration;
 
 use crate::Config;
 use crate::channel_overrides::{ChannelTools, ToolName};
+use crate::models::place_models::OwnModels;
 use crate::overrides::OverridingSection;
-use crate::own_models::OwnModels;
 use crate::problem::ConfigProblem;
 use crate::secret::displayable;
 use crate::suggestions::{join_list, misspelled_word};
-use crate::tree::{ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigNode, ConfigValue};
 
 /// Checks a config. The tree provides the keys that are set and their locations.
 pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {

@@ -8,7 +8,7 @@ use aizuchi_store::sqlite::myao2;
 use crate::Config;
 use crate::problem::ConfigProblem;
 use crate::storage::{BackupConfig, StorageUrl};
-use crate::tree::ConfigNode;
+use crate::syntax_tree::ConfigNode;
 
 impl Config {
     /// The location of the database.

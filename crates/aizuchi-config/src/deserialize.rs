@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 use crate::problem::ConfigProblem;
 use crate::secret::{displayable, is_secret_key};
 use crate::suggestions;
-use crate::tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
+use crate::syntax_tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
 
 /// Deserializes a whole config.
 pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigProblem> {

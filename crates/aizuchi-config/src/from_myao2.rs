@@ -4,9 +4,9 @@
 use aizuchi_model::rhythm::WaitStrategy;
 
 use crate::Config;
-use crate::notices::has_obsolete_key;
+use crate::ineffective_keys::has_obsolete_key;
 use crate::problem::ConfigProblem;
-use crate::tree::{ConfigEntry, ConfigNode};
+use crate::syntax_tree::{ConfigEntry, ConfigNode};
 use crate::values::BoundedInteger;
 
 /// The default port of myao2's health check.

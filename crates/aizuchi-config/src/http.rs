@@ -9,8 +9,8 @@ use aizuchi_model::ip_network::IpNetwork;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::guessing::is_guessable;
 use crate::secret::Secret;
+use crate::secret_strength::is_guessable;
 use crate::values::{BoundedInteger, Port};
 
 section! {

@@ -7,15 +7,14 @@ pub mod known_keys;
 mod suggestions;
 pub mod problem;
 pub mod environment;
-mod tree;
-mod variables;
+mod syntax_tree;
+mod expand_variables;
 mod deserialize;
 #[macro_use]
 pub mod values;
 pub mod language;
-pub mod zone;
+pub mod time_zone;
 pub mod agents;
-pub mod own_models;
 pub mod models;
 pub mod vision;
 pub mod transcription;
@@ -24,45 +23,37 @@ pub mod budget;
 pub mod platforms;
 pub mod channel_overrides;
 pub mod overrides;
-pub mod threads;
 pub mod channels;
 pub mod places;
 pub mod response;
 pub mod context;
 pub mod storage;
-mod guessing;
+mod secret_strength;
 mod database;
 pub mod http;
 pub mod logging;
 pub mod mcp;
 pub mod tools;
-pub mod chosen;
-mod cold_start;
-pub mod minds;
 pub mod env_file;
-pub mod model_sources;
-mod to_provider;
 mod to_connectors;
 mod to_secret_scanner;
 mod to_web_tools;
 mod to_rulebook;
 mod to_agent;
 mod checks;
-mod model_names;
-mod notices;
+mod ineffective_keys;
 mod from_myao2;
 mod channel_keys;
-pub mod exposure;
+pub mod file_permissions;
 pub mod source;
 pub mod reload;
-pub mod settings;
-pub mod configured_models;
+pub mod shown_settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::input_file::{self, MAX_WRITTEN_BYTES};
 use aizuchi_model::persona::Persona;
 use aizuchi_model::rules::LanguageRule;
@@ -76,7 +67,6 @@ use serde::Deserialize;
 use crate::agents::AgentsConfig;
 use crate::budget::BudgetConfig;
 use crate::channels::ChannelKey;
-use crate::chosen::judge_of;
 use crate::context::ContextConfig;
 use crate::environment::Environment;
 use crate::facilitator::FacilitatorConfig;
@@ -84,22 +74,23 @@ use crate::from_myao2::ConfigOrigin;
 use crate::http::{HealthCheckConfig, HttpConfig};
 use crate::language::LanguageSetting;
 use crate::logging::LoggingConfig;
-use crate::minds::ResolvedMinds;
-use crate::model_sources::{Discover, ModelSources};
 use crate::models::ModelsConfig;
+use crate::models::agent_models::ResolvedMinds;
+use crate::models::saved_choice::judge_of;
+use crate::models::sources::{Discover, ModelSources};
 use crate::overrides::{ChannelConfig, PlaceOverrides};
 use crate::platforms::{DiscordConfig, SlackConfig};
 use crate::problem::ConfigProblem;
 use crate::reload::Fingerprints;
 use crate::response::{DecisionConfig, ResponseConfig};
-use crate::settings::{ConfigSetting, all_settings};
+use crate::shown_settings::{ConfigSetting, all_settings};
 use crate::storage::{MemoryConfig, RetentionConfig, StorageConfig};
+use crate::syntax_tree::ConfigNode;
+use crate::time_zone::ZoneName;
 use crate::tools::ToolsConfig;
 use crate::transcription::TranscriptionConfig;
-use crate::tree::ConfigNode;
 use crate::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::vision::VisionConfig;
-use crate::zone::ZoneName;
 
 /// An example of every setting. It is a valid config itself.
 pub const EXAMPLE: &str = include_str!("example.yaml");
@@ -306,13 +297,13 @@ impl Config {
         selection: ModelSelection<'_>,
     ) -> Result<ParsedConfig, ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
-        variables::expand(&mut tree, environment)?;
+        expand_variables::expand(&mut tree, environment)?;
         let origin = ConfigOrigin::find(&tree);
-        let mut notices = notices::take_ignored_keys(&mut tree);
+        let mut notices = ineffective_keys::take_ignored_keys(&mut tree);
         if origin == ConfigOrigin::Myao2 {
-            notices.extend(notices::take_unusable_tools(&mut tree));
+            notices.extend(ineffective_keys::take_unusable_tools(&mut tree));
         }
-        if let Some(problem) = threads::find_misplaced(&tree) {
+        if let Some(problem) = channel_keys::find_misplaced(&tree) {
             return Err(problem);
         }
         let mut config: Self = deserialize::deserialize(&tree)?;
@@ -326,7 +317,7 @@ impl Config {
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
-        notices.extend(notices::find_idle_settings(&config, &tree));
+        notices.extend(ineffective_keys::find_idle_settings(&config, &tree));
         notices.extend(channel_keys::find_names_without_hash(&config, &tree));
         Ok(ParsedConfig { config, notices, tree })
     }

@@ -1,14 +1,23 @@
-//! The `models` section: timeouts, attempts and prices of all models.
+//! The `models` section: timeouts, attempts and prices of all models. Below it, which models the agents use.
+
+pub mod place_models;
+pub mod cold_start;
+pub mod saved_choice;
+pub mod agent_models;
+pub mod foreign_names;
+pub mod sources;
+mod to_provider;
+pub mod in_use;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::{ModelPrice, Prices, cache_write_factor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agents::{ClientArgs, ModelParamsConfig};
-use crate::own_models::OwnModels;
+use crate::models::place_models::OwnModels;
 use crate::values::{BoundedInteger, Money};
 
 /// The currency of list prices.

@@ -12,7 +12,7 @@ use crate::budget::ChannelBudget;
 use crate::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::facilitator::FacilitatorConfig;
 use crate::language::LanguageSetting;
-use crate::own_models::OwnModels;
+use crate::models::place_models::OwnModels;
 use crate::platforms::ThreadsSetting;
 use crate::schema;
 use crate::values::{

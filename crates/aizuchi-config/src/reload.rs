@@ -5,11 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Config;
 use crate::logging::LoggingConfig;
-use crate::model_sources::ModelSources;
+use crate::models::sources::ModelSources;
 use crate::overrides::ChannelConfig;
 use crate::response::ResponseConfig;
 use crate::secret::displayable;
-use crate::tree::{ConfigNode, ConfigValue};
+use crate::syntax_tree::{ConfigNode, ConfigValue};
 
 /// Declares the keys of `response` that [`Config::reloaded_from`] takes over.
 macro_rules! reloadable_response {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use aizuchi_agent::agent::{self, remember};
 use aizuchi_agent::inbox::WaitSettings;
 use aizuchi_agent::runner;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::Prices;
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::context::ContextLimits;
@@ -15,9 +15,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::Config;
-use crate::chosen::names_model;
-use crate::cold_start::COLD_TIMEOUT_SECONDS;
-use crate::minds::ResolvedMind;
+use crate::models::agent_models::ResolvedMind;
+use crate::models::cold_start::COLD_TIMEOUT_SECONDS;
+use crate::models::saved_choice::names_model;
 use crate::values::BoundedInteger;
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.

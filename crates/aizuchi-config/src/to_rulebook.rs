@@ -1,6 +1,6 @@
 //! Converts the config to the rules of each channel.
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local;
 use aizuchi_model::rules::place::WorkspaceRules;
 use aizuchi_model::rules::setting_override::{PlaceSetting, Switch};
@@ -9,8 +9,8 @@ use jiff::SignedDuration;
 
 use crate::Config;
 use crate::budget::ModelCosts;
-use crate::model_sources::ModelOrigin;
-use crate::own_models::OwnModels;
+use crate::models::place_models::OwnModels;
+use crate::models::sources::ModelOrigin;
 use crate::places::workspace_id;
 use crate::values::{ConfiguredUserId, user_ids};
 

@@ -3,7 +3,7 @@
 use aizuchi_model::outgoing::secrets::SecretScanner;
 
 use crate::Config;
-use crate::minds::{ResolvedMind, ResolvedMinds};
+use crate::models::agent_models::{ResolvedMind, ResolvedMinds};
 use crate::secret::Secret;
 
 impl Config {

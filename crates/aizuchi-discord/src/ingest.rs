@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use aizuchi_agent::inbox::Delivery;
-use aizuchi_agent::inbox::thread_follow_up::only_closes;
+use aizuchi_agent::inbox::addressed::in_thread::only_closes;
 use aizuchi_agent::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_model::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Cursor, Deletion, Edit, Heard, Mention,

@@ -1,8 +1,8 @@
 //! Targets for splitting long texts and for parsing commands.
 
 use aizuchi_actions::command::Command;
-use aizuchi_agent::inbox::calling::is_call;
-use aizuchi_agent::inbox::thread_follow_up::only_closes;
+use aizuchi_agent::inbox::addressed::by_name::is_call;
+use aizuchi_agent::inbox::addressed::in_thread::only_closes;
 use aizuchi_model::chat::{is_blank, to_single_line, to_visible_text};
 use aizuchi_model::split::{split, utf16_length};
 use aizuchi_platform::local::mention::parse_mentions;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aizuchi_actions::command_replies::CommandReplies;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
-use aizuchi_agent::agent::dispatches::Dispatches;
-use aizuchi_agent::agent::pace::Pace;
+use aizuchi_agent::agent::post_dispatches::Dispatches;
 use aizuchi_agent::agent::tools::ToolSettings;
+use aizuchi_agent::agent::user_rate_limit::UserRateLimit;
 use aizuchi_agent::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
 use aizuchi_agent::documents::DocumentReader;
 use aizuchi_agent::inbox::channel_cache::ChannelCache;
@@ -442,7 +442,7 @@ pub fn build_parts_with(
             ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
         dispatches: Dispatches::new(clock.clone()),
-        pace: Pace::new(clock.clone()),
+        user_rate_limit: UserRateLimit::new(clock.clone()),
         clock,
         metrics,
         persona,
@@ -450,7 +450,7 @@ pub fn build_parts_with(
         welcome_labels: options.welcome_labels,
         token_corrections: Default::default(),
         state_cache: Default::default(),
-        deferrals: aizuchi_agent::agent::defer::Deferrals::default(),
+        deferrals: aizuchi_agent::agent::backfill_deferral::Deferrals::default(),
         tools: options.tools,
         settings: AgentSettings { wait_settings: options.wait_settings, ..options.settings },
         seed: 7,

@@ -9,7 +9,7 @@ pub mod threads;
 
 use std::collections::BTreeMap;
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use jiff::tz::TimeZone;
 
 /// Variables that are not converted: the prefix of their names, and the reason.

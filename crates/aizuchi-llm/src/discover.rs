@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use crate::model::{ModelId, Provider, split_ollama_host};
+use crate::model_id::ModelId;
 use crate::provider::{http_client, loopback_client};
+use crate::provider_list::{Provider, split_ollama_host};
 
 /// A local server answers within this time, even if the machine is busy. Where none listens, this is known at once.
 pub const DISCOVERY_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);

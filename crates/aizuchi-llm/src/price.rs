@@ -118,7 +118,7 @@ pub fn cache_write_factor(model: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelId;
+    use crate::model_id::ModelId;
 
     #[test]
     fn the_cost_follows_the_price_table() {

@@ -2,11 +2,11 @@
 //! conversation last, then the time and the task.
 //!
 //! Templates hold the text, Rust holds the values. Chat text is data (invariant 10): anything that could be mistaken
-//! for structure is escaped with a backslash ([`fence`]), characters that people do not see are removed ([`inert`]),
-//! no user has another user's name ([`speakers`]), and a prompt that is too long loses its least important parts
-//! ([`budget`]).
+//! for structure is escaped with a backslash ([`fence`]), characters that people do not see are removed
+//! ([`neutralize_text`]), no user has another user's name ([`speakers`]), and a prompt that is too long loses its least
+//! important parts ([`budget`]).
 
-pub mod inert;
+pub mod neutralize_text;
 pub mod fence;
 pub mod tokens;
 pub mod speakers;

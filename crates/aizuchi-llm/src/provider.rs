@@ -3,8 +3,8 @@
 
 mod refusal;
 mod remedy;
-mod allowance;
-mod caching;
+mod output_limit;
+mod prefix_cache;
 mod usage;
 mod tools;
 mod chat;
@@ -17,7 +17,7 @@ mod transport;
 mod response;
 mod request;
 mod probe;
-mod local;
+mod ollama;
 pub mod transcription;
 
 use std::borrow::Cow;
@@ -36,15 +36,15 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use crate::fallback::backoff;
-use crate::model::{Provider, WireFormat};
 use crate::prompt::Prompt;
 use crate::prompt::tool::AssistantMessage;
-use crate::provider::allowance::Allowance;
-use crate::provider::caching::{SentPrefixes, cache_key, takes_cache_key};
 use crate::provider::chat::ChatRequest;
 use crate::provider::error::{CallError, UNSENDABLE};
+use crate::provider::output_limit::Allowance;
+use crate::provider::prefix_cache::{SentPrefixes, cache_key, takes_cache_key};
 use crate::provider::remedy::{Parameters, Remedy};
 use crate::provider::response::parse_response;
+use crate::provider_list::{Provider, WireFormat};
 use crate::{ContextLength, Llm, LlmError, LlmResponse};
 
 /// The default of `max_tokens`. Some providers default to the model's maximum.

@@ -5,7 +5,7 @@ pub mod reference;
 
 use std::sync::Arc;
 
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::mark::DecisionMark;

@@ -12,7 +12,7 @@ mod questions;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aizuchi_actions::desk::Desk;
+use aizuchi_actions::authorization::Authorization;
 use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
@@ -184,8 +184,8 @@ impl Keepers {
         self.inbox.channel_cache.rulebook().has_keeper()
     }
 
-    fn desk(&self) -> Desk<'_> {
-        Desk {
+    fn authorization(&self) -> Authorization<'_> {
+        Authorization {
             store: &*self.inbox.store,
             archive: &*self.archive,
             rulebook: self.inbox.channel_cache.rulebook(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::desk::Desk;
+use aizuchi_actions::authorization::Authorization;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::texts::refusals;
@@ -117,8 +117,8 @@ pub async fn act_on<R: ActionRequest>(
 }
 
 impl Web {
-    pub(crate) fn desk(&self) -> Desk<'_> {
-        Desk {
+    pub(crate) fn authorization(&self) -> Authorization<'_> {
+        Authorization {
             store: &*self.store,
             archive: &*self.archive,
             rulebook: self.room.rulebook(),

@@ -1,6 +1,9 @@
 //! The JSON API of channels, messages and decisions, in every workspace. Messages are written in the local room only.
 
 pub mod messages;
+pub mod reference_page;
+pub mod routes;
+pub mod openapi;
 
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_config::chosen::MODEL_VARIABLE;
-use aizuchi_config::minds::ResolvedMind;
-use aizuchi_config::model_sources::ModelOrigin;
-use aizuchi_config::settings::{ConfigSetting, ValueSource};
+use aizuchi_config::models::agent_models::ResolvedMind;
+use aizuchi_config::models::saved_choice::MODEL_VARIABLE;
+use aizuchi_config::models::sources::ModelOrigin;
+use aizuchi_config::shown_settings::{ConfigSetting, ValueSource};
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::rules::setting_override::SettingScope;
 use aizuchi_store::order_journal::{OrderKind, OrderRecord};

@@ -3,21 +3,20 @@
 
 pub mod layout;
 pub mod quote;
-pub mod snapshot;
+pub mod running_status;
 pub mod health;
 pub mod reason;
 pub mod api;
 pub mod mute_all;
 pub mod feed;
+pub mod home_tiles;
 pub mod home;
-pub mod overview;
 pub mod order_journal;
 pub mod orders;
 pub mod channels;
 pub mod marking;
 pub mod decision;
 pub mod judge_again;
-pub mod trust_card;
 pub mod timeline;
 pub mod what_if;
 pub mod standing_order_trial;

@@ -103,5 +103,5 @@ async fn settle(
     action: LetterAction,
 ) -> Result<Order, ApiProblem> {
     let workspace = workspaces::find_only(web, workspace.as_deref()).await?;
-    Ok(web.desk().settle(access, (workspace, DeadLetterId(id)), action).await?)
+    Ok(web.authorization().settle(access, (workspace, DeadLetterId(id)), action).await?)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::desk::Actor;
+use aizuchi_actions::authorization::Actor;
 use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_model::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_model::split::split;
@@ -26,14 +26,14 @@ pub async fn decide(
 ) -> Result<Order, ApiProblem> {
     let choice = subject.parse_choice(choice).ok_or(Refusal::IncompleteForm)?;
     let workspace = workspaces::find_only(web, workspace).await?;
-    let (desk, actor) = (web.desk(), Actor::Visitor(access));
-    let question = desk.question(workspace.as_ref(), subject).await?;
-    desk.require_decider(actor, question.place()).await?;
+    let (authorization, actor) = (web.authorization(), Actor::Visitor(access));
+    let question = authorization.question(workspace.as_ref(), subject).await?;
+    authorization.require_decider(actor, question.place()).await?;
     let posts = match choice == Choice::Edit {
         true => posts(web, question.place().0, text.as_deref().unwrap_or_default())?,
         false => Vec::new(),
     };
-    Ok(desk.decide(actor, &question, (choice, posts)).await?)
+    Ok(authorization.decide(actor, &question, (choice, posts)).await?)
 }
 
 /// Splits a person's text into posts.

@@ -28,9 +28,10 @@ use crate::access::Visitor;
 use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
+use crate::room::decision;
 use crate::shadow::Cap;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, JsonResult, Web, decision, shadow, workspaces};
+use crate::{ApiProblem, JsonResult, Web, shadow, workspaces};
 
 /// A decision whose judge can be asked again, or why it cannot.
 pub struct RejudgeTarget {

@@ -22,7 +22,6 @@ mod problem_page;
 pub mod auth;
 mod sign_in;
 mod markdown;
-mod files;
 pub mod views;
 mod workspaces;
 pub mod figures;
@@ -43,20 +42,12 @@ mod proposals;
 mod consents;
 mod memories;
 mod models;
-mod demo;
 pub mod event_streams;
-pub mod room_feed;
-mod events;
-mod decision;
-mod marks;
 mod judge_again;
-mod page;
+pub mod room;
 mod console;
 pub mod health;
 mod mcp;
-mod api_routes;
-mod openapi;
-mod api_page;
 mod webhooks;
 
 use std::collections::{BTreeMap, HashMap};
@@ -68,7 +59,7 @@ use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_agent::metrics::Metrics;
 use aizuchi_agent::runner::Heartbeat;
-use aizuchi_config::configured_models::ModelsInUse;
+use aizuchi_config::models::in_use::ModelsInUse;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::clock::Clock;
@@ -101,7 +92,7 @@ use crate::figures::day_cache::DayCache;
 use crate::health::HealthStatus;
 use crate::refusal::Refusal;
 use crate::report_cache::ReportCache;
-use crate::room_feed::RoomFeed;
+use crate::room::feed::RoomFeed;
 use crate::scoped_archive::ScopedArchive;
 use crate::scoped_store::ScopedStore;
 use crate::server::{Server, ServerLimits};
@@ -303,10 +294,10 @@ fn router(web: Arc<Web>) -> Router {
 
 /// What admitted visitors reach.
 fn routes(web: Arc<Web>) -> Router {
-    api_routes::router()
-        .route("/", get(page::room))
-        .route("/static/{*file}", get(page::file))
-        .route("/console", get(console::overview::page))
+    api::routes::router()
+        .route("/", get(room::page::room))
+        .route("/static/{*file}", get(room::page::file))
+        .route("/console", get(console::home::page))
         .route(
             "/console/queue",
             get(console::queue::page)
@@ -315,8 +306,8 @@ fn routes(web: Arc<Web>) -> Router {
         )
         .route("/console/failures", get(console::failures::page))
         .route("/console/figures", get(console::figures::page))
-        .route("/console/api", get(api_page::page))
-        .route("/api/openapi.json", get(openapi::serve))
+        .route("/console/api", get(api::reference_page::page))
+        .route("/api/openapi.json", get(api::openapi::serve))
         .route("/console/report", get(console::report::page))
         .route("/console/report.css", get(console::report::style))
         .route(
@@ -374,8 +365,8 @@ fn routes(web: Arc<Web>) -> Router {
                 .post(console::orders::order)
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
-        .route("/decisions/{id}", get(decision::decision))
-        .route("/events", get(events::events))
+        .route("/decisions/{id}", get(room::decision::decision))
+        .route("/events", get(room::events::events))
         .route(
             "/login",
             get(sign_in::page).post(sign_in::sign_in).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),

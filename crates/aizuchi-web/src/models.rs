@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use aizuchi_actions::refusal::ActionRefusal;
-use aizuchi_config::configured_models::ModelsInUse;
-use aizuchi_config::configured_models::choice::{ChoiceError, ModelChoice};
-use aizuchi_config::configured_models::offer::{command, example_model};
+use aizuchi_config::models::in_use::ModelsInUse;
+use aizuchi_config::models::in_use::choice::{ChoiceError, ModelChoice};
+use aizuchi_config::models::in_use::offers::{command, example_model};
 use aizuchi_config::secret::Secret;
 use aizuchi_llm::discover::FoundServer;
-use aizuchi_llm::model::{ModelId, PROVIDERS, Provider};
+use aizuchi_llm::model_id::ModelId;
+use aizuchi_llm::provider_list::{PROVIDERS, Provider};
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::local::workspace_id;

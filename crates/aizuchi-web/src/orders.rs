@@ -1,4 +1,5 @@
-//! Orders through the API (mute, stop, mode, opt-out) in any workspace, and the spending report.
+//! Orders through the API (mute, stop, mode, opt-out) in any workspace, the marks with which users rate afterwards whether
+//! a decision was right, and the spending report.
 
 use std::sync::Arc;
 
@@ -7,6 +8,8 @@ use aizuchi_actions::command::stop_order;
 use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{ChannelId, Role, UserId, WorkspaceId};
+use aizuchi_model::decision::DecisionId;
+use aizuchi_model::decision::mark::Mark;
 use aizuchi_model::rules::Mode;
 use aizuchi_platform::local::error::LocalRoomError;
 use aizuchi_platform::local::limits::MAX_MUTE_MINUTES;
@@ -19,6 +22,7 @@ use crate::actions::requests;
 use crate::api::known_channel;
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
+use crate::room::decision;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, JsonResult, Web, views, workspaces};
@@ -182,4 +186,24 @@ pub async fn spending(
         false => web.archive.channels(&workspace).await?,
     };
     Ok(Json(views::spending(&spendings, &channels, &web.room.rulebook(), &web.currency)))
+}
+
+requests! {
+    /// `POST /api/decisions/ID/mark`: marks a decision, or removes its mark.
+    in_any MarkBody {
+        /// Required; `null` removes the mark.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mark: Option<Mark>,
+    }
+    format_of_mark |it, web, access, id| {
+        access.require_orders()?;
+        let id = DecisionId(id);
+        let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
+        let workspace = found.conversation.workspace;
+        let named = workspaces::find_only(web, it.workspace.as_deref()).await?;
+        if named.is_some_and(|named| named != workspace) {
+            return Err(decision::absent());
+        }
+        Ok(Order::MarkDecision { workspace, id, mark: it.mark, by: access.signature() })
+    }
 }

@@ -100,7 +100,7 @@ impl KnownPerson {
         if !may_name_users(access, workspace) {
             return Err(Refusal::PeopleWithheld.into());
         }
-        let user = web.desk().user(workspace, id).await?;
+        let user = web.authorization().user(workspace, id).await?;
         let PersonTraces { written, memories } = web.archive.person(workspace, &user.id).await?;
         let channels = web.archive.channels(workspace).await?;
         let readable = |channel: &ChannelId| {
@@ -163,7 +163,7 @@ pub(crate) async fn export(
 ) -> Result<Response, ApiProblem> {
     let (workspace, id) = named(&web, query).await?;
     let access = &visitor.access;
-    let text = web.desk().export_user(access, &workspace, &id).await?;
+    let text = web.authorization().export_user(access, &workspace, &id).await?;
     let traces = web.archive.person(&workspace, &UserId::new(&*id)).await?;
     let private = traces.written.into_iter().filter(|it| it.visibility != Visibility::Public);
     let private = private.map(|it| it.channel).collect();
@@ -186,7 +186,7 @@ pub(crate) async fn forget(
     query: PersonParameter,
 ) -> Result<(StatusCode, Json<ForgettingsAnswer>), ApiProblem> {
     let (workspace, id) = named(&web, query).await?;
-    web.apply(web.desk().forget(&visitor.access, &workspace, &id).await?).await?;
+    web.apply(web.authorization().forget(&visitor.access, &workspace, &id).await?).await?;
     let forgettings = read_forgettings(&web, &visitor.access, Some(workspace)).await?;
     Ok((StatusCode::ACCEPTED, Json(ForgettingsAnswer { forgettings })))
 }

@@ -3,7 +3,7 @@
 mod kind;
 
 use aizuchi_actions::refusal::ActionRefusal;
-use aizuchi_config::configured_models::choice::ChoiceError;
+use aizuchi_config::models::in_use::choice::ChoiceError;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::setting_override::SettingKind;
@@ -191,9 +191,10 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use aizuchi_config::agents::ModelParamsConfig;
-    use aizuchi_config::minds::ResolvedModel;
-    use aizuchi_config::model_sources::ModelOrigin;
-    use aizuchi_llm::model::{ModelId, PROVIDERS};
+    use aizuchi_config::models::agent_models::ResolvedModel;
+    use aizuchi_config::models::sources::ModelOrigin;
+    use aizuchi_llm::model_id::ModelId;
+    use aizuchi_llm::provider_list::PROVIDERS;
     use aizuchi_model::decision::model_problem::ModelProblem;
     use aizuchi_model::memo::MemoError;
     use aizuchi_store::refusal_reason::RefusalReason;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
 use aizuchi_config::Config;
-use aizuchi_config::configured_models::budgeted::BudgetedModel;
+use aizuchi_config::models::in_use::budgeted_model::BudgetedModel;
 use aizuchi_llm::Llm;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::Channel;
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::persona::Language;

@@ -5,6 +5,8 @@ use aizuchi_actions::access::Access;
 use aizuchi_actions::question::QuestionSubject;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::trust::{TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use aizuchi_model::persona::Language;
+use aizuchi_model::texts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,7 +60,7 @@ pub async fn open(
 ) -> Result<Vec<TrustOffer>, ApiProblem> {
     let (mut open, mut reader) = (Vec::new(), ChannelReader::new(web, access));
     for workspace in known {
-        let offers = web.desk().trust_offers(workspace).await?.into_iter();
+        let offers = web.authorization().trust_offers(workspace).await?.into_iter();
         for offer in offers.filter(|offer| offer.state == TrustState::Open) {
             if reader.may_read(workspace, &offer.channel).await? {
                 open.push(offer);
@@ -66,4 +68,27 @@ pub async fn open(
         }
     }
     Ok(open)
+}
+
+/// An offer, and the form to answer it.
+pub struct TrustCard {
+    pub id: i64,
+    /// The question.
+    pub question: String,
+    /// What agreeing does.
+    pub means: String,
+    pub rests_on: String,
+}
+
+impl TrustCard {
+    /// `place` is the name of the channel, as shown.
+    pub fn new(offer: &TrustOffer, place: &str, language: Language) -> Self {
+        let least = offer.trusted.least.share();
+        Self {
+            id: offer.id.0,
+            question: texts::trust::offer(language, least, offer.trusted.percent(), place),
+            means: texts::trust::means(language, least),
+            rests_on: texts::trust::rests_on(language, offer.clicks),
+        }
+    }
 }

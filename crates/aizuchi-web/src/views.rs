@@ -27,7 +27,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{files, markdown};
+use crate::markdown;
+use crate::room::files;
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0

@@ -1,9 +1,9 @@
 //! The model named by an environment variable, for a config that names none.
 
 use aizuchi_agent::agent::AgentSettings;
-use aizuchi_config::model_sources::ModelOrigin;
+use aizuchi_config::models::sources::ModelOrigin;
 use aizuchi_config::{Config, ModelSelection};
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::decision::{Price, Usage};
 
 use crate::config::environment;

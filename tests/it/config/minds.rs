@@ -1,6 +1,6 @@
 //! Resolving the model of each agent, and how it is accessed.
 
-use aizuchi_config::minds::{ResolvedMinds, ResolvedModel};
+use aizuchi_config::models::agent_models::{ResolvedMinds, ResolvedModel};
 use aizuchi_config::{Config, ModelSelection};
 use aizuchi_model::rules::Mode;
 

@@ -20,7 +20,7 @@ use aizuchi_model::split::{MAX_POSTS, limit_posts, split};
 use aizuchi_model::texts;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::pace::{MAX_COMMAND_ANSWERS, PacedNotice};
+use crate::agent::user_rate_limit::{MAX_COMMAND_ANSWERS, PacedNotice};
 use crate::agent::{StepError, Worker};
 
 /// The maximum number of a user's commands that are answered at once: the newest, without duplicates. All were carried
@@ -53,7 +53,8 @@ impl Worker<'_> {
             pending.filter(|command| command.user == first.user).collect();
         let owed: Vec<Owed> = from_user.iter().map(|command| command.owed.clone()).collect();
         let (here, user) = (&context.conversation, &first.user);
-        let Some(number) = self.pace.count(PacedNotice::ToCommand, here, user, claim.decision)
+        let Some(number) =
+            self.user_rate_limit.count(PacedNotice::ToCommand, here, user, claim.decision)
         else {
             // Their author has just got many answers in this channel.
             let why = texts::commands::unanswered(self.persona.language).to_owned();

@@ -2,6 +2,10 @@
 //! model, a recording to a transcription model, and a text file is read as it is. The contents are part of the outcome,
 //! and the store keeps them with the message.
 
+mod content;
+mod pdf;
+mod recording;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -13,9 +17,9 @@ use aizuchi_model::chat::{AuthorKind, Message, is_blank, to_single_line, to_visi
 use aizuchi_model::context::Context;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
-use crate::agent::reserve::Calls;
-use crate::agent::transcribe::has_paid;
+use crate::agent::files::content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
+use crate::agent::files::recording::has_paid;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{Mind, Minds, StepError, Worker};
 use crate::web_access::charset;
 

@@ -30,9 +30,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::judge::parse::{ReadJudgment, read_judgment};
-use crate::agent::reserve::{Calls, sole_author};
+use crate::agent::reserve_budget::{Calls, sole_author};
 use crate::agent::{StateCall, StepError, StepTrace, Worker, place_of};
-use crate::inbox::calling::is_named;
+use crate::inbox::addressed::by_name::is_named;
 
 /// The shortest delay before a second look: hardly anything changes in less time.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aizuchi_llm::prompt::inert::{to_inert_text, to_plain_characters};
+use aizuchi_llm::prompt::neutralize_text::{to_inert_text, to_plain_characters};
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;

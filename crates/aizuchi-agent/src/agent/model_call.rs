@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, info_span};
 
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{Attempts, Mind, StepError, Worker};
 
 /// The recorded error of a request that was dropped before it ended.

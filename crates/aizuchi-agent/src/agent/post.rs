@@ -108,7 +108,7 @@ impl Worker<'_> {
         }
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
         let (askers, interval) = (askers_of(item, &context), platform.post_interval());
-        let wait = self.pace.until_turn(item, askers, interval);
+        let wait = self.user_rate_limit.until_turn(item, askers, interval);
         if wait.is_positive() {
             return Ok(StepResult::Deferred { due: self.now() + wait });
         }
@@ -157,7 +157,7 @@ impl Worker<'_> {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {
                 let asked = capped_retry_after(retry_after);
-                self.pace.hold(&item.conversation, asked);
+                self.user_rate_limit.hold(&item.conversation, asked);
                 let wait = asked.max(self.backoff(claim));
                 Ok(StepResult::RetryUnsent { due: self.now() + wait })
             }

@@ -28,7 +28,7 @@ use tracing::warn;
 use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
 use crate::agent::remember::parts::PartSize;
-use crate::agent::reserve::Calls;
+use crate::agent::reserve_budget::Calls;
 use crate::agent::{Agent, Attempts, StepError, Worker, capped_retry_after};
 
 /// How much is remembered, and when.

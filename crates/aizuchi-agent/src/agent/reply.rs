@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::draft::{with_due, with_reason, with_settled};
 use crate::agent::ended_calls::EndedCalls;
-use crate::agent::generate::Generated;
-use crate::agent::pace::PacedNotice;
-use crate::agent::reserve::Calls;
+use crate::agent::generate_reply::Generated;
+use crate::agent::reserve_budget::Calls;
+use crate::agent::user_rate_limit::PacedNotice;
 use crate::agent::{StepError, StepTrace, Worker};
 
 /// How often an owed answer is redrafted because one of its source messages changed.
@@ -201,7 +201,7 @@ impl Worker<'_> {
         let Some(first) = context.pending_commands.first() else { return false };
         let mut owed = context.owed_messages();
         owed.any(|message| message.author.id != first.user)
-            && self.pace.has_answered(&context.conversation, &first.user)
+            && self.user_rate_limit.has_answered(&context.conversation, &first.user)
     }
 
     /// Checks the gates again: what was allowed at the judgment may no longer be.
@@ -230,7 +230,9 @@ impl Worker<'_> {
         let (here, decision) = (&context.conversation, claim.decision);
         let is_told = context.circumstances.has_announced_over_budget
             || !context.owed_messages().any(|message| {
-                self.pace.count(PacedNotice::OfLimit, here, &message.author.id, decision).is_some()
+                self.user_rate_limit
+                    .count(PacedNotice::OfLimit, here, &message.author.id, decision)
+                    .is_some()
             });
         if is_told {
             let ended = DecisionResult::OverBudget;

@@ -3,7 +3,7 @@
 
 mod arguments;
 mod notebook;
-mod quoting;
+mod quoted_results;
 mod search;
 mod spec;
 mod web;
@@ -17,7 +17,7 @@ use aizuchi_actions::command::Command;
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_llm::LlmResponse;
-use aizuchi_llm::prompt::inert::to_inert_text;
+use aizuchi_llm::prompt::neutralize_text::to_inert_text;
 use aizuchi_llm::prompt::tokens::estimate;
 use aizuchi_llm::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use aizuchi_model::chat::{ConversationId, Message, UserId, Visibility};
@@ -41,7 +41,7 @@ use tracing::warn;
 
 use crate::agent::Worker;
 use crate::agent::memory_filter::is_fact;
-use crate::agent::quiet::sole_asker;
+use crate::agent::quiet_request::sole_asker;
 use crate::agent::tools::arguments::{
     EditMemoArguments, ListMemoArguments, MemoNameArguments, QuietArguments, ToolCallError,
     parse_arguments,

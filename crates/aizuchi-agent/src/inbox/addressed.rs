@@ -2,11 +2,14 @@
 //! platform marks them or as they are typed; so does a call by name, and what answers the persona. Each counts as a
 //! mention from here on.
 
+pub mod by_name;
+pub mod in_thread;
+
 use aizuchi_model::chat::{ConversationId, Edit, Heard, Mention, Message};
 use aizuchi_model::persona::spelling::spellings;
 use aizuchi_store::StoreError;
 
-use crate::inbox::calling::{is_call, is_named, is_typed_mention};
+use crate::inbox::addressed::by_name::{is_call, is_named, is_typed_mention};
 use crate::inbox::conversation_cache::HeardLinks;
 use crate::inbox::{Inbox, conversation_of};
 

@@ -2,6 +2,7 @@
 
 use aizuchi_actions::command::{Command, CommandRequest, stop_order};
 use aizuchi_actions::confirmation::{PossibleYes, confirmed};
+use aizuchi_actions::forget_that::{self, ForgetTargets};
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_actions::parse::setting::WrittenSetting;
@@ -15,10 +16,14 @@ use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 
 use crate::inbox::Inbox;
-use crate::inbox::calling::is_call;
+use crate::inbox::addressed::by_name::is_call;
 
 /// How much later than a newer message a live one may arrive and still not count as missed.
 const MAX_REORDERING: SignedDuration = SignedDuration::from_mins(1);
+
+/// The maximum number of removals for one command: one for each memory that says the same from other messages, and a
+/// few retries if the memory has changed.
+const MAX_REMOVALS: usize = 20;
 
 impl Inbox {
     /// Returns the command in a heard event, if it is one. `names` are the persona's own.
@@ -190,6 +195,35 @@ impl Inbox {
             return Ok(());
         };
         self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
+    }
+
+    /// Removes what the user refers to, if that is one thing and they may. The answer reports the result.
+    async fn forget_that(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        let (store, archive) = (&*self.store, &*self.archive);
+        let (wanted, mut left) = match forget_that::meant(store, archive, request).await? {
+            ForgetTargets::One(items) => (items.first().cloned(), items),
+            // The process was stopped in between, or nothing is left to do.
+            ForgetTargets::Forgotten(removed) => (removed.first().cloned(), Vec::new()),
+            ForgetTargets::Nothing | ForgetTargets::Several(_) => return Ok(()),
+        };
+        let Some(wanted) = wanted else { return Ok(()) };
+        if left.is_empty() {
+            left = forget_that::doubles_of(store, archive, request, &wanted).await?;
+        }
+        let rulebook = self.channel_cache.rulebook();
+        if forget_that::obstacle(archive, &rulebook, request, &left).await?.is_some() {
+            return Ok(());
+        }
+        for _ in 0..MAX_REMOVALS {
+            let Some(item) = left.into_iter().next() else { break };
+            match self.apply_order(forget_that::order(request, item)).await {
+                // Refused: it was changed or removed in the meantime, which the next look shows.
+                Ok(()) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+            left = forget_that::doubles_of(store, archive, request, &wanted).await?;
+        }
+        Ok(())
     }
 
     /// Stores an order. Returns after the commit. The order applies at once, even to work in flight.

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-use crate::inbox::thread_follow_up::follows_up;
+use crate::inbox::addressed::in_thread::follows_up;
 
 /// The number of conversations from which judged ones are evicted.
 const MAX_CONVERSATIONS: usize = 2000;

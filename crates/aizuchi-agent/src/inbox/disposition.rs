@@ -10,7 +10,7 @@ use aizuchi_model::rhythm::WaitStrategy;
 use aizuchi_model::rules::Mode;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::inbox::calling::is_named;
+use crate::inbox::addressed::by_name::is_named;
 use crate::inbox::{Inbox, WaitSettings};
 
 /// Direct messages written in quick succession get one answer: the persona waits this long for more.

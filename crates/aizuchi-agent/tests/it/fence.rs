@@ -10,10 +10,10 @@ use aizuchi_llm::prompt::Prompt;
 use aizuchi_llm::prompt::budget::{PromptBudget, SectionLimits};
 use aizuchi_llm::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_llm::prompt::fence::split_lines;
-use aizuchi_llm::prompt::inert::to_inert_text;
 use aizuchi_llm::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemoryInput, MemorySource, MessageBlock,
 };
+use aizuchi_llm::prompt::neutralize_text::to_inert_text;
 use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
     is_hidden, is_line_break,

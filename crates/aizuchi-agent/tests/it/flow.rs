@@ -218,9 +218,13 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             welcome_labels: Default::default(),
             token_corrections: Default::default(),
             state_cache: Default::default(),
-            deferrals: aizuchi_agent::agent::defer::Deferrals::default(),
-            dispatches: aizuchi_agent::agent::dispatches::Dispatches::new(harness.clock.clone()),
-            pace: aizuchi_agent::agent::pace::Pace::new(harness.clock.clone()),
+            deferrals: aizuchi_agent::agent::backfill_deferral::Deferrals::default(),
+            dispatches: aizuchi_agent::agent::post_dispatches::Dispatches::new(
+                harness.clock.clone(),
+            ),
+            user_rate_limit: aizuchi_agent::agent::user_rate_limit::UserRateLimit::new(
+                harness.clock.clone(),
+            ),
             tools: None,
             settings: Default::default(),
             seed: 1,

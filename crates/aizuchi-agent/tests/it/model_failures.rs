@@ -9,9 +9,9 @@ use aizuchi_harness::providers::{
     ProviderApi, ProviderRequest, ProviderResponse, Server, ServerLimits,
 };
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::Provider;
 use aizuchi_llm::scripted::ScriptedMind;
 use aizuchi_llm::{Llm, LlmError};
 use aizuchi_model::clock::Clock;

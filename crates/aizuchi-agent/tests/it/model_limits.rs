@@ -8,9 +8,9 @@ use aizuchi_harness::providers::{
 };
 use aizuchi_llm::Llm;
 use aizuchi_llm::fallback::Models;
-use aizuchi_llm::model::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::{ModelParams, ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::Provider;
 use aizuchi_model::clock::Clock;
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use aizuchi_harness::fixtures::MARKED_ANSWERS;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 use aizuchi_harness::test_store::on_every_store;
-use aizuchi_llm::model::Provider;
 use aizuchi_llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::Provider;
 
 use crate::models::settings;
 

@@ -9,11 +9,11 @@ use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
 };
-use aizuchi_llm::model::{PROVIDERS, Provider, WireFormat};
 use aizuchi_llm::prompt::builder::PromptOptions;
 use aizuchi_llm::prompt::picture::Picture;
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::provider::{ModelParams, ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::{PROVIDERS, Provider, WireFormat};
 use aizuchi_llm::{ContextLength, Llm, LlmError, LlmResponse};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::context::Context;

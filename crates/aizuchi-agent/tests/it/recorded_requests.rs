@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderRequest, ProviderResponse, Server, ServerLimits};
-use aizuchi_llm::model::{PROVIDERS, Provider};
 use aizuchi_llm::prompt::picture::Picture;
 use aizuchi_llm::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_llm::prompt::{Prompt, PromptVerb};
 use aizuchi_llm::provider::{ModelParams, ProviderMind, ProviderSettings};
+use aizuchi_llm::provider_list::{PROVIDERS, Provider};
 use aizuchi_llm::{Llm, LlmError, LlmResponse};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;

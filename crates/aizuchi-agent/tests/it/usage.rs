@@ -3,9 +3,9 @@
 use aizuchi_harness::endless::{EndlessBody, EndlessServer};
 use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
-use aizuchi_llm::model::Provider;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_llm::provider::ProviderMind;
+use aizuchi_llm::provider_list::Provider;
 use aizuchi_llm::{LlmError, LlmResponse};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::Usage;

@@ -22,7 +22,7 @@ use crate::builtin::phrases::List;
 use crate::builtin::preamble::behind_greeting;
 use crate::builtin::quotes::Quotes;
 use crate::builtin::request::{News, Request};
-use crate::builtin::unasked::{
+use crate::builtin::silence_reasons::{
     BELONGS, asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
 };
 use crate::builtin::vocabulary::{LAUGH, truncate_quote};
@@ -520,7 +520,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::builtin::unasked::last_asked;
+    use crate::builtin::silence_reasons::last_asked;
 
     fn context(texts: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {

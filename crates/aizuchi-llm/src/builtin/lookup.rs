@@ -17,10 +17,10 @@ use crate::builtin::asked::{QuestionKind, is_about_somebody, person_asked_about}
 use crate::builtin::matching::{holds_any, normalize};
 use crate::builtin::phrases::List;
 use crate::builtin::preamble::without_call;
-use crate::builtin::questions::questions_in;
 use crate::builtin::quote::Quote;
 use crate::builtin::quotes::Quotes;
 use crate::builtin::request::Request;
+use crate::builtin::split_questions::questions_in;
 use crate::builtin::vocabulary::truncate_quote;
 
 /// The maximum number of messages in a recap.

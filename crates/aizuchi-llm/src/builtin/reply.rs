@@ -16,7 +16,7 @@ use crate::builtin::matching::changes;
 use crate::builtin::phrases::Topic;
 use crate::builtin::quotes::Quotes;
 use crate::builtin::request::{News, Request, asks_for_help};
-use crate::builtin::unasked::{has_quoted_lately, is_bare_link};
+use crate::builtin::silence_reasons::{has_quoted_lately, is_bare_link};
 use crate::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;

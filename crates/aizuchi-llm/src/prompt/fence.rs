@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use aizuchi_model::chat::{is_invisible, is_line_break};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::prompt::inert::to_inert_text;
+use crate::prompt::neutralize_text::to_inert_text;
 
 /// Lists and quotations nested deeper than this are escaped whatever they contain.
 const MAX_LIST_DEPTH: usize = 8;

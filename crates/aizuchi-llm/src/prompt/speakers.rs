@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::prompt::inert::to_inert_line;
+use crate::prompt::neutralize_text::to_inert_line;
 
 /// The names and times that a prompt prints.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use aizuchi_model::texts;
 use serde_json::Value;
 
 use crate::prompt::Prompt;
-use crate::prompt::inert::to_inert_line;
+use crate::prompt::neutralize_text::to_inert_line;
 use crate::prompt::tokens::estimate;
 
 /// A tool as described to the model.

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::prompt::tool::ToolCall;
-use crate::provider::allowance::{claude_version, is_always_thinking};
-use crate::provider::caching::marked_parts;
 use crate::provider::chat::{
     ChatRequest, ChatResponse, MINIMAL_USER_TURN, Stop, joined, list, without_nulls,
 };
+use crate::provider::output_limit::{claude_version, is_always_thinking};
+use crate::provider::prefix_cache::marked_parts;
 use crate::provider::tools::ToolTurn;
 
 /// The smallest budget for thinking that the API takes.

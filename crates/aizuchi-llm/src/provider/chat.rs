@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::model::Provider;
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::{ToolCall, ToolSpec};
 use crate::provider::ModelParams;
 use crate::provider::tools::ToolTurn;
+use crate::provider_list::Provider;
 
 /// The text of a user turn, for providers that reject a request with only a system message, or a turn without a text.
 pub const MINIMAL_USER_TURN: &str = ".";

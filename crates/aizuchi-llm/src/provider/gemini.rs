@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::prompt::tool::ToolCall;
-use crate::provider::allowance::thinks_by_default;
 use crate::provider::chat::{
     ChatRequest, ChatResponse, MINIMAL_USER_TURN, Stop, joined, list, without_nulls,
 };
+use crate::provider::output_limit::thinks_by_default;
 use crate::provider::tools::ToolTurn;
 
 /// The smallest budget of models that cannot turn thinking off.

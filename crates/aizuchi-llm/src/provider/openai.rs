@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::Provider;
 use crate::prompt::tool::ToolCall;
 use crate::provider::chat::{ChatRequest, ChatResponse, MINIMAL_USER_TURN, Stop, joined, list};
 use crate::provider::tools::ToolTurn;
+use crate::provider_list::Provider;
 
 /// What the names of models begin with that know the limit by its newer name only.
 const NEW_LIMIT_NAMES: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];

@@ -9,10 +9,10 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use crate::model::Provider;
 use crate::provider::ProviderMind;
 use crate::provider::error::error_code;
 use crate::provider::refusal::hidden_status;
+use crate::provider_list::Provider;
 
 /// Servers list their models immediately.
 const TIMEOUT: Duration = Duration::from_secs(10);

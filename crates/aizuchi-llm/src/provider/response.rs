@@ -9,9 +9,9 @@ use crate::markup::{AnswerForm, NoAnswer, said_in};
 use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
-use crate::provider::allowance::Allowance;
 use crate::provider::chat::{ChatResponse, Stop};
 use crate::provider::error::{CallError, DECLINED};
+use crate::provider::output_limit::Allowance;
 use crate::provider::usage::complete_usage;
 
 /// The maximum length of an answer. A longer text cannot be a chat message.

@@ -3,9 +3,9 @@
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::model::WireFormat;
 use crate::provider::chat::{ChatRequest, ChatResponse, merge, without_nulls};
 use crate::provider::{anthropic, gemini, openai};
+use crate::provider_list::WireFormat;
 
 impl WireFormat {
     /// Where to send a request, below the base of the API.

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aizuchi_config::Config;
-use aizuchi_config::chosen::names_model;
+use aizuchi_config::models::saved_choice::names_model;
 use aizuchi_import::history::RecordedChannel;
-use aizuchi_llm::model::ModelId;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_llm::price::LIST_DATE;
 use aizuchi_store::figures::CallSum;
 use jiff::Timestamp;

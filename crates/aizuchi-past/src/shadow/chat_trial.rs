@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use aizuchi_actions::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_config::Config;
-use aizuchi_config::configured_models::ModelsInUse;
-use aizuchi_config::configured_models::budgeted::BudgetedModel;
-use aizuchi_llm::model::ModelId;
+use aizuchi_config::models::in_use::ModelsInUse;
+use aizuchi_config::models::in_use::budgeted_model::BudgetedModel;
+use aizuchi_llm::model_id::ModelId;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_model::clock::Clock;

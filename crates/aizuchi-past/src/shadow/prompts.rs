@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aizuchi_agent::agent::StateCall;
 use aizuchi_config::Config;
-use aizuchi_config::configured_models::persona_of;
-use aizuchi_config::configured_models::prompts::load_prompts_in;
+use aizuchi_config::models::in_use::persona_of;
+use aizuchi_config::models::in_use::prompts::load_prompts_in;
 use aizuchi_llm::prompt::Prompt;
 use aizuchi_llm::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_model::chat::{Channel, ConversationId, Visibility};

@@ -1,7 +1,7 @@
 //! Handles the keepers' clicks: only a keeper's choice counts, and only the first one. Keepers are answered in the
 //! language of the channel.
 
-use aizuchi_actions::desk::Actor;
+use aizuchi_actions::authorization::Actor;
 use aizuchi_actions::question::{Choice, QuestionSubject, StoredQuestion};
 use aizuchi_actions::refusal::{ActionError, ActionRefusal};
 use aizuchi_model::chat::{UserId, WorkspaceId};
@@ -17,11 +17,11 @@ impl Keepers {
     pub async fn answer(&self, click: Click) -> ClickAnswer {
         let Click { workspace, subject, user, button } = click;
         let answer = async {
-            let question = self.desk().question(Some(&workspace), subject).await?;
+            let question = self.authorization().question(Some(&workspace), subject).await?;
             if button == Choice::Edit
                 && let StoredQuestion::Proposal(proposal) = &question
             {
-                self.desk().require_decider(Actor::User(&user), question.place()).await?;
+                self.authorization().require_decider(Actor::User(&user), question.place()).await?;
                 return self.edit_form(proposal).await;
             }
             self.decide(&question, &user, (button, Vec::new())).await?;
@@ -40,7 +40,7 @@ impl Keepers {
         user: &UserId,
         chosen: (Choice, Vec<String>),
     ) -> Result<(), ActionError> {
-        let order = self.desk().decide(Actor::User(user), question, chosen).await?;
+        let order = self.authorization().decide(Actor::User(user), question, chosen).await?;
         Ok(self.inbox.apply_order(order).await?)
     }
 
@@ -93,7 +93,7 @@ impl Keepers {
         workspace: &WorkspaceId,
         subject: QuestionSubject,
     ) -> Result<Language, ActionError> {
-        let question = self.desk().question(Some(workspace), subject).await?;
+        let question = self.authorization().question(Some(workspace), subject).await?;
         let (workspace, channel) = question.place();
         Ok(self.language_in(workspace, channel).await?)
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::desk::Actor;
+use aizuchi_actions::authorization::Actor;
 use aizuchi_actions::question::{Choice, QuestionSubject};
 use aizuchi_actions::refusal::ActionError;
 use aizuchi_model::chat::{UserId, WorkspaceId};
@@ -93,9 +93,9 @@ impl Keepers {
         form: &FilledForm,
         subject: QuestionSubject,
     ) -> Result<Option<&'static str>, ActionError> {
-        let question = self.desk().question(Some(&form.workspace), subject).await?;
+        let question = self.authorization().question(Some(&form.workspace), subject).await?;
         let (workspace, channel) = question.place();
-        self.desk().require_decider(Actor::User(&form.user), (workspace, channel)).await?;
+        self.authorization().require_decider(Actor::User(&form.user), (workspace, channel)).await?;
         let language = self.language_in(workspace, channel).await?;
         if utf16_length(&form.text) > self.lengths.form {
             return Ok(Some(texts::keeper::too_long(language)));

@@ -92,28 +92,29 @@ impl Keepers {
         (workspace, kind): (&WorkspaceId, KeeperRequestKind),
         asked: &[AskedQuestion],
     ) -> Result<Vec<StoredQuestion>, StoreError> {
-        let desk = self.desk();
+        let authorization = self.authorization();
         let mut found: Vec<StoredQuestion> = match kind {
             KeeperRequestKind::Proposals => {
-                let open = self.archive.open_proposals(desk.now).await?.into_iter();
+                let open = self.archive.open_proposals(authorization.now).await?.into_iter();
                 open.map(StoredQuestion::Proposal).collect()
             }
             // No keeper is asked about a call whose announcement is not posted.
             KeeperRequestKind::Calls => {
                 let unsettled = self.archive.unsettled_consents().await?.into_iter();
-                let unsettled = unsettled.map(|it| it.at(desk.now));
+                let unsettled = unsettled.map(|it| it.at(authorization.now));
                 let open = unsettled.filter(|it| it.state == ConsentState::Open);
                 open.map(StoredQuestion::Call).collect()
             }
             KeeperRequestKind::Trust => {
-                let offers = desk.trust_offers(workspace).await?.into_iter();
+                let offers = authorization.trust_offers(workspace).await?.into_iter();
                 offers.map(StoredQuestion::Trust).collect()
             }
         };
         found.retain(|question| question.place().0 == workspace);
         for AskedQuestion { id, .. } in asked {
             if found.iter().all(|question| question.subject().number() != *id) {
-                found.extend(desk.find_question(Some(workspace), kind.subject(*id)).await?);
+                found
+                    .extend(authorization.find_question(Some(workspace), kind.subject(*id)).await?);
             }
         }
         found.sort_by_key(|question| question.subject().number());

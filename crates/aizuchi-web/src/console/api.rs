@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::Visitor;
+use crate::console::health;
 use crate::console::health::Health;
-use crate::console::{health, snapshot};
+use crate::console::running_status;
 use crate::models::ProblemView;
 use crate::status::Status;
 use crate::workspaces::FilterParameter;
@@ -43,7 +44,7 @@ pub async fn read_status(
     only: Option<&WorkspaceId>,
 ) -> Result<StatusAnswer, ApiProblem> {
     let revision = *web.revisions.borrow();
-    let status = snapshot::read(web, access, only).await?;
+    let status = running_status::read(web, access, only).await?;
     Ok(StatusAnswer { status, revision, currency: web.currency.clone() })
 }
 

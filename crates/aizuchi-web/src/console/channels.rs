@@ -27,7 +27,7 @@ use crate::access::Visitor;
 use crate::console::layout::{Layout, ListSlice, Section, TimeView, address_with, render};
 use crate::console::order_journal::{JournalNames, OrderRow, joined};
 use crate::console::orders::{ChannelsBody, give, given, with_done};
-use crate::console::snapshot;
+use crate::console::running_status;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
 use crate::status::ChannelStatus;
@@ -306,7 +306,8 @@ impl ChannelsQuery {
     /// Returns the channels that match, sorted. Those with names that the visitor may not know are found by id.
     async fn find(&self, web: &Web, access: &Access) -> Result<Vec<ListedChannel>, ApiProblem> {
         let only = workspaces::find_only(web, Some(&self.workspace)).await?;
-        let (status, now) = (snapshot::read(web, access, only.as_ref()).await?, web.clock.now());
+        let (status, now) =
+            (running_status::read(web, access, only.as_ref()).await?, web.clock.now());
         let text = self.q.trim().trim_start_matches('#').to_lowercase();
         let mut found = Vec::new();
         for workspace in status.workspaces {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi_actions::settings::value_text;
-use aizuchi_config::settings::{ConfigSetting, ValueSource};
+use aizuchi_config::shown_settings::{ConfigSetting, ValueSource};
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::Rulebook;
 use aizuchi_model::rules::setting_override::SettingKind;
@@ -17,7 +17,7 @@ use axum::response::Html;
 use crate::access::Visitor;
 use crate::configuration::{self, ConfigInForce, ReloadAnswer};
 use crate::console::layout::{Layout, Section, channel_address, render};
-use crate::console::snapshot;
+use crate::console::running_status;
 use crate::language::PageLanguage;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -151,7 +151,7 @@ async fn differing_channels(
 ) -> Result<DifferingChannels, ApiProblem> {
     let mut differing: DifferingChannels =
         ORDERED_KEYS.into_iter().map(|key| (key, Vec::new())).collect();
-    for workspace in snapshot::read(web, &visitor.access, None).await?.workspaces {
+    for workspace in running_status::read(web, &visitor.access, None).await?.workspaces {
         for status in workspace.channels {
             let mode = status.has_own_mode.then(|| ("mode", status.mode.to_owned()));
             let own = status.own.into_iter();

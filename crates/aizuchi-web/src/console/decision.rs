@@ -33,8 +33,8 @@ use crate::console::layout::{
 };
 use crate::console::marking::MarkingView;
 use crate::console::reason::reason;
-use crate::decision::absent;
 use crate::language::PageLanguage;
+use crate::room::decision::absent;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 

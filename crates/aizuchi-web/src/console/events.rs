@@ -17,7 +17,7 @@ use crate::access::Visitor;
 use crate::event_streams::{self, StreamSlot};
 use crate::peer::Client;
 use crate::refusal::Refusal;
-use crate::room_feed::event;
+use crate::room::feed::event;
 use crate::{ApiProblem, Web};
 
 /// A comment is sent after this time without a change, so that proxies keep the connection.

@@ -14,11 +14,11 @@ use axum::response::Html;
 
 use crate::access::Visitor;
 use crate::console::health::failing_models;
-use crate::console::home::WaitingCount;
+use crate::console::home_tiles::WaitingCount;
 use crate::console::layout::{
     Layout, ListSlice, Section, TimeView, address_with, channel_address, decision_address, render,
 };
-use crate::console::snapshot;
+use crate::console::running_status;
 use crate::failures::{self, Failure, FailureChannel, FailureKind, FailuresQuery, LISTED_DAYS};
 use crate::language::PageLanguage;
 use crate::{ApiProblem, Web, dead_letters, models, workspaces};
@@ -142,7 +142,7 @@ async fn summary(
     let only = workspaces::find_only(web, Some(&query.workspace)).await?;
     let (mut behind, mut unread) = (0, 0);
     for workspace in workspaces::wanted(web, only).await? {
-        let connection = snapshot::connection(web, &workspace).await?;
+        let connection = running_status::connection(web, &workspace).await?;
         behind += connection.behind;
         unread += connection.failing;
     }

@@ -21,8 +21,9 @@ use crate::access::Visitor;
 use crate::console::layout::{Layout, Section, decision_address, judge_again_address, render};
 use crate::judge_again::{RejudgeResult, RejudgeTarget, ask};
 use crate::language::PageLanguage;
+use crate::room::decision;
 use crate::shadow::{Cap, CostText, USUAL_CAP, is_builtin};
-use crate::{ApiProblem, Web, decision, shadow, workspaces};
+use crate::{ApiProblem, Web, shadow, workspaces};
 
 #[derive(Template)]
 #[template(path = "console/judge_again.html")]

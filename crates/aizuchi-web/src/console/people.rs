@@ -253,8 +253,8 @@ pub async fn forget(
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
     let workspace = workspaces::find(&web, Some(&form.workspace)).await?;
-    let order = web.desk().forget(&visitor.access, &workspace, &form.user).await?;
-    let user = web.desk().user(&workspace, &form.user).await?;
+    let order = web.authorization().forget(&visitor.access, &workspace, &form.user).await?;
+    let user = web.authorization().user(&workspace, &form.user).await?;
     if form.name.trim() != user.name.trim() {
         return Err(Refusal::NotConfirmed.into());
     }

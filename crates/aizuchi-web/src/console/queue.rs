@@ -1,7 +1,5 @@
 //! The page of what is stuck, and of the program's health.
 
-mod memories;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,12 +24,13 @@ use serde::Deserialize;
 use crate::access::Visitor;
 use crate::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::console::layout::{
-    Layout, Section, TimeView, address_with, channel_address, decision_address, render,
+    Layout, Section, TimeView, address_with, channel_address, decision_address, memory_address,
+    render,
 };
-use crate::console::trust_card::TrustCard;
 use crate::language::PageLanguage;
 use crate::own_page::{self, OwnPage};
 use crate::refusal::Refusal;
+use crate::trust::TrustCard;
 use crate::{ApiProblem, Web, consents, deciders, models, proposals, trust, views, workspaces};
 
 #[derive(Template)]
@@ -170,12 +169,12 @@ pub async fn page(
     let workspace = only.as_ref().map_or("", WorkspaceId::as_str);
     let now = views::seconds(places.now);
     let problems = models::problems(&web, language).into_iter();
-    let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
+    let due: Vec<&WaitingMemory> = due_memories(&health.memories, now).collect();
     let all_steps = health.steps.len() + due.len();
     let steps = health.steps.iter().take(MAX_STEPS);
     let steps = steps.map(|step| (step.due, waiting(step, &places, now, language)));
     let due = due.into_iter().take(MAX_STEPS);
-    let due = due.map(|memory| (memory.due, memories::waiting(memory, &places, language)));
+    let due = due.map(|memory| (memory.due, waiting_memory(memory, &places, language)));
     let mut steps: Vec<(f64, WaitingView)> = steps.chain(due).collect();
     steps.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     render(&QueuePage {
@@ -356,6 +355,34 @@ fn waiting(step: &WaitingStep, places: &PlaceLabels, now: f64, language: Languag
         is_owed: step.owed,
         is_now: step.in_progress || step.due <= now,
         due: TimeView::from_seconds(step.due),
+    }
+}
+
+/// Returns the memories that are being made or are due. The others wait for more messages in their place.
+fn due_memories(memories: &[WaitingMemory], now: f64) -> impl Iterator<Item = &WaitingMemory> {
+    memories.iter().filter(move |memory| memory.in_progress || memory.due <= now)
+}
+
+fn waiting_memory(memory: &WaitingMemory, places: &PlaceLabels, language: Language) -> WaitingView {
+    let WaitingMemory { workspace, scope, channel, thread, term, .. } = memory;
+    let address = memory_address(workspace, channel.as_ref());
+    let place = match channel {
+        Some(channel) => PlaceView { address, ..places.view(workspace, channel) },
+        None => PlaceView {
+            name: texts::memories::everywhere(language).to_owned(),
+            address,
+            workspace: places.label(workspace),
+        },
+    };
+    let channel = channel.as_ref().map_or("", |channel| channel.as_str());
+    let thread = thread.as_ref().map_or("", |thread| thread.as_str());
+    WaitingView {
+        key: format!("{scope} {} {workspace} {channel} {thread}", term.name()),
+        place,
+        verb: texts::console::pending_verb(language, "remember"),
+        is_owed: false,
+        is_now: true,
+        due: TimeView::from_seconds(memory.due),
     }
 }
 

@@ -29,11 +29,11 @@ use crate::console::reason::{FilterOption, gates};
 use crate::console::timeline::filter::{Filter, FilterQuery, Source};
 use crate::console::timeline::rows::{OmittedRows, Rows, TimelineRow};
 use crate::console::timeline::settings::{ChannelSettingRow, SettingsOfThreads, SettingsRenderer};
-use crate::console::trust_card::TrustCard;
 use crate::language::PageLanguage;
 use crate::order_journal::user_names;
 use crate::refusal::Refusal;
 use crate::standing_orders::{self, ShownStandingOrder};
+use crate::trust::TrustCard;
 use crate::{ApiProblem, Web, trust, workspaces};
 
 #[derive(Template)]

@@ -18,8 +18,9 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::size;
 use crate::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
+use crate::room::decision;
 use crate::workspaces::Shown;
-use crate::{ApiProblem, Web, api, console, decision, memories, views, workspaces};
+use crate::{ApiProblem, Web, api, console, memories, views, workspaces};
 
 /// Looks things up for a visitor.
 pub struct Lookup<'a> {

@@ -1,6 +1,6 @@
 //! The statuses and the names of refusals that other parts of the program declare. The names never change.
 
-use aizuchi_config::configured_models::choice::ChoiceError;
+use aizuchi_config::models::in_use::choice::ChoiceError;
 use aizuchi_model::refusal::RefusalKind;
 use aizuchi_past::past_moment::Unjudgeable;
 use axum::http::StatusCode;

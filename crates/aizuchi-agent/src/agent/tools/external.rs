@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use aizuchi_llm::prompt::inert::{to_inert_line, to_inert_text};
+use aizuchi_llm::prompt::neutralize_text::{to_inert_line, to_inert_text};
 use aizuchi_llm::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::consent::NewConsent;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::agent::tools::Toolbox;
 use crate::agent::tools::arguments::{ToolCallError, arguments_object};
 use crate::agent::tools::consent::CallRequests;
-use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::quoted_results::{NOTE_TOKENS, fit, write_quoted};
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };

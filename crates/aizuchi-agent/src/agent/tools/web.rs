@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use aizuchi_llm::prompt::inert::to_inert_text;
+use aizuchi_llm::prompt::neutralize_text::to_inert_text;
 use aizuchi_model::chat::{is_line_break, to_single_line};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::flow::web_call::{WebCall, WebLimit};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::agent::tools::Toolbox;
-use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::quoted_results::{NOTE_TOKENS, fit, write_quoted};
 use crate::agent::tools::spec::Tool;
 use crate::web_access::{
     MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,

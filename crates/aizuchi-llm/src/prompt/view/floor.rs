@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::prompt::fence::escape_quotes;
-use crate::prompt::inert::to_inert_line;
+use crate::prompt::neutralize_text::to_inert_line;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 

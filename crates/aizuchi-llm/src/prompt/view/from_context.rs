@@ -18,7 +18,7 @@ use jiff::tz::TimeZone;
 
 use crate::prompt::attachment_text::with_files;
 use crate::prompt::fence::{escape_quotes, fence};
-use crate::prompt::inert::to_inert_line;
+use crate::prompt::neutralize_text::to_inert_line;
 use crate::prompt::render_cache::RenderCache;
 use crate::prompt::speakers::{NameCache, Speakers, strip_markup};
 use crate::prompt::tokens::estimate;

@@ -6,10 +6,10 @@ use aizuchi_model::persona::Persona;
 use jiff::Timestamp;
 
 use crate::prompt::PromptVerb;
-use crate::prompt::inert::to_inert_line;
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
+use crate::prompt::neutralize_text::to_inert_line;
 use crate::prompt::view::from_context::{MessageRenderer, name_or_id};
 use crate::prompt::view::{
     BlockView, ChannelEntriesView, ConversationView, EntryView, KeptEntryView, MemoryInputView,

@@ -1,6 +1,6 @@
 //! Baselines for decisions: constant answers and simple rules.
 
-use aizuchi_agent::inbox::calling::is_named;
+use aizuchi_agent::inbox::addressed::by_name::is_named;
 use aizuchi_model::chat::Message;
 use aizuchi_model::chat::starts_with_name;
 use aizuchi_model::context::conversation_analysis::ConversationAnalysis;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi_agent::inbox::calling::is_call;
+use aizuchi_agent::inbox::addressed::by_name::is_call;
 use aizuchi_import::rows::epoch_seconds;
 use aizuchi_model::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId, Visibility,

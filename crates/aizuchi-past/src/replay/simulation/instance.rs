@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aizuchi_actions::command_replies::CommandReplies;
-use aizuchi_agent::agent::defer::Deferrals;
-use aizuchi_agent::agent::dispatches::Dispatches;
-use aizuchi_agent::agent::pace::Pace;
-use aizuchi_agent::agent::state::StateCache;
+use aizuchi_agent::agent::backfill_deferral::Deferrals;
+use aizuchi_agent::agent::conversation_state::StateCache;
+use aizuchi_agent::agent::post_dispatches::Dispatches;
+use aizuchi_agent::agent::user_rate_limit::UserRateLimit;
 use aizuchi_agent::agent::{self, Agent, Minds};
 use aizuchi_agent::inbox::channel_cache::ChannelCache;
 use aizuchi_agent::inbox::in_flight::InFlight;
@@ -110,7 +110,7 @@ pub(super) fn build_instance(
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         dispatches: Dispatches::new(clock.clone()),
-        pace: Pace::new(clock.clone()),
+        user_rate_limit: UserRateLimit::new(clock.clone()),
         settings: agent::AgentSettings {
             rulebook,
             // No page shows these decisions.
