@@ -140,10 +140,13 @@ async fn the_head_of_every_page_tells_of_the_mutes_that_its_reader_reaches() {
         }
     };
     let (mute, unmute) = (Some("\"mute-everything\""), Some("\"unmute-everything\""));
-    for (reader, token, button) in
-        [("the admin", ADMIN, mute), ("olga", POND, mute), ("vera", POND_VIEWER, None)]
-    {
-        expect(reader, token, "speaking", button).await;
+    for (reader, token, connected, button) in [
+        ("the admin", ADMIN, "1 of 5", mute),
+        ("olga", POND, "0 of 1", mute),
+        ("vera", POND_VIEWER, "0 of 1", None),
+    ] {
+        let told = format!("speaking in {connected} workspaces");
+        expect(reader, token, &told, button).await;
     }
     let order = client().post(format!("{}/console/orders", program.address)).bearer_auth(POND);
     let order = order.header("content-type", "application/x-www-form-urlencoded");
@@ -153,7 +156,7 @@ async fn the_head_of_every_page_tells_of_the_mutes_that_its_reader_reaches() {
     expect("olga", POND, "muted everywhere", unmute).await;
     expect("vera", POND_VIEWER, "muted everywhere", None).await;
     // An admin of a channel does not mute its workspace, and learns nothing of another one.
-    expect("anna", TEA, "speaking", None).await;
+    expect("anna", TEA, "speaking in 0 of 1 workspaces", None).await;
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -11,7 +11,6 @@ use axum::response::Response;
 use jiff::Timestamp;
 
 use crate::access::Visitor;
-use crate::console::layout::address_with;
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -38,13 +37,11 @@ pub async fn tell(
         frame.may_mute = visitor.access.may_order()
             && all.iter().any(|workspace| web.scope.includes(workspace, None));
         frame.unheard = all.iter().filter(|it| workspaces::outage(&web, it).is_some()).count();
+        // Not its query: what somebody searches for is not repeated where nothing is found.
+        frame.page = uri.path().to_owned();
         let fields = Query::<Vec<(String, String)>>::try_from_uri(&uri);
         let fields = fields.map_or(Vec::new(), |Query(fields)| fields);
-        let (answered, kept): (Vec<_>, Vec<_>) =
-            fields.into_iter().partition(|(name, _)| name == "undo");
-        let kept: Vec<(&str, &str)> = kept.iter().map(|(name, it)| (&**name, &**it)).collect();
-        frame.page = address_with(uri.path(), &kept);
-        if let Some((_, undo)) = answered.into_iter().next()
+        if let Some((_, undo)) = fields.into_iter().find(|(name, _)| name == "undo")
             && (undo == UNDONE || may_undo(&web, &undo).await?)
         {
             frame.undo = undo;
