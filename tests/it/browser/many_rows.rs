@@ -73,9 +73,9 @@ async fn thousands_of_rows_cost_no_more_than_a_page_of_them() {
             format!("return document.querySelectorAll('[data-testid=row]').length > {shown}");
         tab.expect_result(&has_more, json!(true)).await;
         shown = rows(&tab).await;
-        // Each row has a time, which is also shown in full, and a day.
+        // The server wrote the times.
         let made = number(&tab, dates).await - before;
-        assert!((1..=400).contains(&made), "{made} dates for a page, with {shown} rows");
+        assert!(made <= 60, "{made} dates for a page, with {shown} rows");
     }
     assert_eq!(tab.evaluate(SECOND).await, json!([1, 1]), "each second, today's date");
     tab.expect_result(IS_LAZY, json!(true)).await;

@@ -40,7 +40,7 @@ texts! {
     yesterday: "Yesterday" / "昨日";
     weekday_and_day(weekday: &str, day: &str): "{weekday} {day}" / "{day}（{weekday}）";
     said_today: "Said today" / "今日の発言";
-    mean(mean: &str): "mean of 7 whole days: {mean}" / "終わった 7 日間の平均：{mean}";
+    mean(mean: &str): "usually {mean} a day" / "ふだんは 1 日 {mean}";
     trend: "The last seven days, and today" / "直近 7 日と今日";
     said: "said" / "話した";
     held_back: "held back" / "話さなかった";

@@ -57,7 +57,10 @@ named_enum! {
 impl<'a> Layout<'a> {
     pub fn new(web: &'a Web, visitor: &Visitor, language: Language, section: Section) -> Self {
         let reader = match &visitor.access {
-            Access::SignedIn(holder) => format!("{} ({})", holder.name, holder.role.name()),
+            Access::SignedIn(holder) => {
+                let role = texts::console::role(language);
+                format!("{role} {} ({})", holder.name, holder.role.name())
+            }
             Access::Public | Access::ThisMachine => {
                 texts::console::this_machine(language).to_owned()
             }
