@@ -487,11 +487,11 @@ mod tests {
                 OrderRecord { until: Some(Timestamp::MAX), ..tea(OrderKind::Mute) },
                 ("olga", "mute: until unmuted", "#tea"),
             ),
-            (&*by_mia, OrderRecord::new(OrderKind::Unmute), ("Mia", "unmute", "everywhere")),
+            (&*by_mia, OrderRecord::new(OrderKind::Unmute), ("Mia", "unmute", "all channels")),
             (
                 "",
                 OrderRecord { value: Some("observe".into()), ..tea(OrderKind::Mode) },
-                ("this machine", "mode: only listens", "#tea"),
+                ("this machine (not signed in)", "mode: only listens", "#tea"),
             ),
             ("olga", tea(OrderKind::Mode), ("olga", "mode: as configured", "#tea")),
             (
@@ -550,7 +550,7 @@ mod tests {
         };
         let told_of = |count, told: &str| (count, Some(told.to_owned()));
         let everywhere = [given("a", 900, "olga", mute()), given("b", 100, "olga", mute())];
-        assert_eq!(told(&everywhere), [told_of(2, "everywhere")]);
+        assert_eq!(told(&everywhere), [told_of(2, "all channels")]);
         let modes = [
             given("a", 900, "olga", mode("C1")),
             given("a", 800, "olga", mode("C2")),
