@@ -319,7 +319,7 @@ fn feed_count(
         icon: result.outcomes[0].name(),
         today,
         address: address.address(""),
-        kinds: kinds.into_iter().filter(|(_, count)| *count > 0).collect(),
+        kinds,
         trend: bars(&trend, |count| count.to_string(), date, language),
         mean: format!("{mean:.*}", usize::from(mean < 10.0)),
     }
