@@ -1,9 +1,10 @@
 //! The feed of the home page: what the persona said and what it held back, over all channels, newest first.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use aizuchi_actions::access::Access;
-use aizuchi_model::chat::{ConversationId, to_short_line};
+use aizuchi_model::chat::{ChannelId, ConversationId, MessageId, WorkspaceId, to_short_line};
 use aizuchi_model::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts;
@@ -225,25 +226,32 @@ async fn with_messages(
     status: &Status,
     decisions: Vec<Decision>,
 ) -> Result<Vec<(Decision, Option<StoredMessage>)>, ApiProblem> {
-    let mut found = Vec::new();
-    for decision in decisions {
+    let shown = |decision: &Decision| {
         let about = decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref());
         let about = decision.reaction.as_ref().map(|(message, _)| message).or(about);
         let id = decision.posted_messages.first().or(about).or(decision.messages.last());
-        let ConversationId { workspace, channel, .. } = &decision.conversation;
-        let message = match id {
-            Some(id) => web.archive.message(workspace, channel, id).await?,
-            None => None,
-        };
-        found.push((decision, message));
-    }
+        id.map(|id| (decision.conversation.channel.clone(), id.clone()))
+    };
+    let mut messages: HashMap<(WorkspaceId, ChannelId, MessageId), StoredMessage> = HashMap::new();
     for WorkspaceStatus { workspace, .. } in &status.workspaces {
-        let here = found.iter().filter(|(it, _)| it.conversation.workspace == *workspace);
-        let (decisions, messages): (Vec<_>, Vec<_>) = here.cloned().unzip();
-        let messages: Vec<StoredMessage> = messages.into_iter().flatten().collect();
-        workspaces::record_look(web, access, workspace, Shown::Messages(&messages)).await?;
-        workspaces::record_look(web, access, workspace, Shown::Decisions(&decisions)).await?;
+        let here = decisions.iter().filter(|it| it.conversation.workspace == *workspace);
+        let here: Vec<Decision> = here.cloned().collect();
+        let ids: Vec<_> = here.iter().filter_map(shown).collect();
+        let read = web.archive.messages_by_id(workspace, &ids).await?;
+        workspaces::record_look(web, access, workspace, Shown::Messages(&read)).await?;
+        workspaces::record_look(web, access, workspace, Shown::Decisions(&here)).await?;
+        messages.extend(read.into_iter().map(|stored| {
+            let channel = stored.message.conversation.channel.clone();
+            ((workspace.clone(), channel, stored.message.id.clone()), stored)
+        }));
     }
+    let found = decisions.into_iter().map(|decision| {
+        let workspace = &decision.conversation.workspace;
+        let place = shown(&decision).map(|(channel, id)| (workspace.clone(), channel, id));
+        let message = place.and_then(|place| messages.get(&place).cloned());
+        (decision, message)
+    });
+    let found = found.collect();
     Ok(found)
 }
 
