@@ -208,8 +208,8 @@ impl JournalNames {
         (orders, reads): (&[GivenOrder], &[PrivateReads]),
         language: Language,
     ) -> Result<Self, ApiProblem> {
-        let mut names = Self::default();
-        names.note = unpriced_note(language, SettingKind::MoneyPerDay, &web.room.rulebook());
+        let note = unpriced_note(language, SettingKind::MoneyPerDay, &web.room.rulebook());
+        let mut names = Self { note, ..Self::default() };
         let mut wanted: BTreeMap<&WorkspaceId, BTreeSet<UserId>> = BTreeMap::new();
         for given in orders {
             let users = wanted.entry(&given.workspace).or_default();
