@@ -10,6 +10,7 @@ pub mod answer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aizuchi_model::access_scope::AccessScope;
 use aizuchi_model::chat::{ChannelId, WorkspaceId};
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_store::StoreError;
@@ -99,11 +100,12 @@ fn reader(web: &Web) -> DayReader<'_> {
     }
 }
 
-/// The seven days before today, in all workspaces that a visitor reaches as a whole; empty without any.
+/// The seven days before today, in all workspaces; empty for a visitor limited to places.
 pub async fn week(web: &Web, status: &Status) -> Result<Vec<Figures>, StoreError> {
     let mut week: Vec<Figures> = Vec::new();
     for WorkspaceStatus { workspace, .. } in &status.workspaces {
-        if web.scope.includes(workspace, None) {
+        // What is counted for a visitor limited to places is not kept, and a week takes long.
+        if web.scope == AccessScope::Everything {
             let days = web.day_cache.week(&reader(web), workspace).await?;
             week.resize(days.len(), Figures::default());
             week.iter_mut().zip(&days).for_each(|(sum, day)| sum.add(day));

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use crate::replay::moments::Reason;
 use crate::report::cost;
 use crate::report::figures::{
-    DAYS_OF_MONTH, LeftOut, LeftOutRecords, PolicyFigures, PostFigures, Privacy, Report,
+    DAYS_OF_MONTH, LeftOut, LeftOutRecords, Period, PolicyFigures, PostFigures, Privacy, Report,
     ReportSource, Way, WayFigures,
 };
 use crate::report::format;
@@ -118,11 +118,16 @@ fn to_ask(report: &Report) -> Option<f64> {
 
 /// The newest days that a model is asked about in place of all, their begin, and their price.
 fn newest_days(report: &Report) -> Option<(f64, Date, f64)> {
-    let (price, end) = (to_ask(report).filter(|price| *price > MOST_TO_TRY)?, report.period.to?);
-    let days = (report.period.days * MOST_TO_TRY / 2.0 / price).floor().max(1.0);
+    newest_days_of(report.period, to_ask(report)?)
+}
+
+fn newest_days_of(period: Period, price: f64) -> Option<(f64, Date, f64)> {
+    // Less than two days have no newest ones.
+    let end = period.to.filter(|_| price > MOST_TO_TRY && period.days >= 2.0)?;
+    let days = (period.days * MOST_TO_TRY / 2.0 / price).floor().max(1.0);
     // `--from` takes a date in UTC.
     let begin = end.to_zoned(TimeZone::UTC).date().checked_sub((days as i64).days()).ok()?;
-    Some((days, begin, price * days / report.period.days))
+    Some((days, begin, price * days / period.days))
 }
 
 /// Says what to run to see where the persona would have spoken, and what that costs.
@@ -445,6 +450,21 @@ mod tests {
                 "Private channels are included, if there are any: look at what you show to whom."
             );
         }
+    }
+
+    /// Half a year that costs 33.45 to ask about, or so little that nobody has to choose.
+    #[test]
+    fn of_a_history_that_costs_much_its_newest_days_are_asked_about() {
+        let end = "2019-06-06T12:00:00Z".parse().unwrap();
+        let period = |days| Period { from: None, to: Some(end), days };
+        let (days, begin, price) = newest_days_of(period(157.0), 33.45).unwrap();
+        assert_eq!((days, begin), (4.0, "2019-06-02".parse().unwrap()));
+        assert!((price - 33.45 * 4.0 / 157.0).abs() < 1e-9);
+        // A day may cost more than that, and is the least.
+        assert_eq!(newest_days_of(period(3.0), 30.0).map(|it| (it.0, it.2)), Some((1.0, 10.0)));
+        assert_eq!(newest_days_of(period(157.0), 2.0), None);
+        assert_eq!(newest_days_of(period(1.5), 30.0), None);
+        assert_eq!(newest_days_of(Period { to: None, ..period(157.0) }, 33.45), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use aizuchi_actions::access::Access;
 use aizuchi_model::chat::{Role, WorkspaceId};
 use aizuchi_store::order::{Mute, Order};
 use axum::extract::{Query, Request, State};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use jiff::Timestamp;
@@ -28,6 +29,9 @@ pub async fn tell(
 ) -> Result<Response, ApiProblem> {
     let uri = request.uri().clone();
     let is_page = uri.path().starts_with("/console");
+    // What a form answers has no address to return to.
+    let page = if request.method() == Method::GET { uri.path() } else { "/console" };
+    let page = page.to_owned();
     if let Some(visitor) = request.extensions_mut().get_mut::<Visitor>().filter(|_| is_page) {
         let (all, now) = (workspaces::all(&web).await?, web.clock.now());
         let muted = web.archive.muted_workspaces(now).await?;
@@ -38,7 +42,7 @@ pub async fn tell(
             && all.iter().any(|workspace| web.scope.includes(workspace, None));
         frame.unheard = all.iter().filter(|it| workspaces::outage(&web, it).is_some()).count();
         // Not its query: what somebody searches for is not repeated where nothing is found.
-        frame.page = uri.path().to_owned();
+        frame.page = page;
         let fields = Query::<Vec<(String, String)>>::try_from_uri(&uri);
         let fields = fields.map_or(Vec::new(), |Query(fields)| fields);
         if let Some((_, undo)) = fields.into_iter().find(|(name, _)| name == "undo")

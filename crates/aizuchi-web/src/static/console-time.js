@@ -1,5 +1,4 @@
-/** Keeps relative times up to date: the time since, the time until, or the rest of a duration. The server wrote all others as
- *  they stay. */
+/** Keeps relative times up to date: the time since, or the time until. The server writes absolute times, and they stay. */
 
 const language = document.documentElement.lang;
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" });
@@ -10,17 +9,11 @@ function relativeTime(seconds) {
   return relative.format(Math.trunc(seconds / length), unit);
 }
 
-function duration(seconds) {
-  const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? UNITS[3];
-  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(Math.trunc(seconds / length));
-}
-
 /** Clamped at zero, so that a due time is never shown as past. */
 function format({ dataset, dateTime }) {
   const seconds = Math.round((new Date(dateTime) - Date.now()) / 1000);
   if ("ago" in dataset) return relativeTime(Math.min(seconds, 0));
-  if ("left" in dataset) return relativeTime(Math.max(seconds, 0));
-  return duration(Math.max(seconds, 0));
+  return relativeTime(Math.max(seconds, 0));
 }
 
 function show(element) {
@@ -30,5 +23,5 @@ function show(element) {
 }
 
 export function showTimes() {
-  document.querySelectorAll("time[data-ago], time[data-left], time[data-rest]").forEach(show);
+  document.querySelectorAll("time[data-ago], time[data-left]").forEach(show);
 }

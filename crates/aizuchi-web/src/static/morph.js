@@ -32,7 +32,7 @@ function isFilledIn(field) {
 /** A formatted time is kept as long as its value is the same. */
 function isFormattedTime(old, fresh) {
   const isSame = (name) => old.getAttribute(name) === fresh.getAttribute(name);
-  return old.matches("time[data-shown]") && ["datetime", "data-ago", "data-left", "data-rest"].every(isSame);
+  return old.matches("time[data-shown]") && ["datetime", "data-ago", "data-left"].every(isSame);
 }
 
 /** State that the user has changed is kept: whether a `details` element is open. */
