@@ -24,6 +24,7 @@ pub mod memory;
 pub mod permalink;
 pub mod memo;
 pub mod standing_order;
+pub mod plan;
 pub mod recall;
 pub mod context;
 pub mod decision;

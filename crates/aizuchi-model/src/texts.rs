@@ -44,12 +44,14 @@ macro_rules! texts {
 pub mod commands;
 pub mod judging;
 pub mod replies;
+pub mod plans;
 pub mod models;
 pub mod prompts;
 pub mod files;
 pub mod tools;
 pub mod memos;
 pub mod builtin;
+pub mod times;
 pub mod platform;
 pub mod ledger;
 pub mod pages;
