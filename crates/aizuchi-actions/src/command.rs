@@ -42,6 +42,7 @@ pub enum Command {
     /// Take part here in this mode; `None` returns to the configured mode.
     Mode(Option<Mode>),
     StandingOrder(StandingOrderCommand),
+    Plan(PlanCommand),
     /// List the standing orders that apply here.
     ListStandingOrders,
     /// Change a setting, or all of them, as the command says.
@@ -77,6 +78,19 @@ pub enum StandingOrderCommand {
     DropDraft(i64),
     /// Stop following the order of this number.
     Drop(i64),
+}
+
+/// A command about reminders and other plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanCommand {
+    /// Plan what the command asks for.
+    Make,
+    /// List what is planned here.
+    List,
+    /// Cancel the plan of this number.
+    Cancel(i64),
+    /// Move the plan of this number to the time in the command.
+    Move(i64),
 }
 
 /// A command whose argument was not understood.
@@ -186,6 +200,8 @@ pub struct CommandRequest {
     pub text: Arc<str>,
     /// The language in which its author wrote it. The words of a slash command tell none.
     pub written_in: Option<Language>,
+    /// The message that gives it. A slash command has none.
+    pub message: Option<MessageId>,
     /// The message to which it replies, as reported by the platform.
     pub reply_to: Option<MessageId>,
 }
@@ -206,6 +222,7 @@ impl CommandRequest {
             at: message.at,
             text: message.text.clone(),
             written_in: language_of(&message.text),
+            message: Some(message.id.clone()),
             reply_to: None,
         }
     }
@@ -260,6 +277,7 @@ impl CommandRequest {
             | Command::Memory
             | Command::ListStandingOrders
             | Command::ListSettings
+            | Command::Plan(_)
             | Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
@@ -290,6 +308,7 @@ impl CommandRequest {
                 | Command::Memory
                 | Command::ListStandingOrders
                 | Command::ListSettings
+                | Command::Plan(_)
                 | Command::ForgetThat
                 | Command::ForgetMe
                 | Command::ForgetMeForSure
@@ -329,6 +348,7 @@ impl CommandRequest {
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
             | Command::ListSettings
+            | Command::Plan(_)
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

@@ -139,6 +139,7 @@ impl CommandReplies {
                 };
                 format!("{manner}\n{}", self.settings_text(request, language).await?)
             }
+            Command::Plan(command) => self.plan_text(request, command, language, now).await?,
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => {

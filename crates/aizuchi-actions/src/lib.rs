@@ -16,6 +16,7 @@ pub mod confirmation;
 pub mod standing_order_trial;
 pub mod standing_orders;
 pub mod settings;
+pub mod plans;
 pub mod late_commands;
 pub mod export_user;
 pub mod user_data;

@@ -2,6 +2,7 @@
 //! command. Requests to be quiet may have courtesies and reasons around them ([`quiet`]).
 
 pub mod standing_order;
+pub mod plan;
 pub mod setting;
 pub mod phrases;
 pub mod duration;
@@ -11,7 +12,7 @@ use aizuchi_model::persona::spelling::spellings;
 use aizuchi_model::rules::Mode;
 use aizuchi_structure::prose;
 
-use crate::command::{Command, MuteLength, MuteScope, NearMiss, STOP_DURATION};
+use crate::command::{Command, MuteLength, MuteScope, NearMiss, PlanCommand, STOP_DURATION};
 use crate::day_time::DayTime;
 use crate::parse::duration::{DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration};
 use crate::parse::phrases::{
@@ -33,6 +34,9 @@ impl Command {
         }
         if let Some(written) = WrittenStandingOrder::parse(text, name) {
             return Some(written.command());
+        }
+        if let Some(plan) = PlanCommand::parse(text, name) {
+            return Some(Command::Plan(plan));
         }
         let whole = normalize(text);
         let order = addressed_order(&whole, name);
@@ -103,6 +107,9 @@ impl Command {
         }
         if let Some(written) = WrittenStandingOrder::parse(order, "") {
             return Some(written.command());
+        }
+        if let Some(plan) = PlanCommand::parse(order, "") {
+            return Some(Command::Plan(plan));
         }
         let order = normalize(order);
         let forms = candidate_forms(&order);
@@ -345,6 +352,30 @@ fn without_name(text: &str, name: &str) -> String {
     let ended = text.trim_end_matches(['?', '!', '？', '！', '.', '。']).strip_suffix(name);
     let ended = ended.and_then(|text| text.strip_suffix('@'));
     ended.map_or(text, |text| text.trim_end_matches(marks)).to_owned()
+}
+
+/// Parses the number by which people name a standing order or a plan.
+fn parse_number(text: &str) -> Option<i64> {
+    let digits = text.trim().trim_start_matches('#');
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
+}
+
+/// Returns a message as it was written, without the persona's name and its `@` at the beginning or end.
+pub fn without_called_name(text: &str, name: &str) -> String {
+    let text = text.trim();
+    for name in spellings(name).into_iter().filter(|name| !name.is_empty()) {
+        let is_name = |part: Option<&str>| part.is_some_and(|it| it.to_lowercase() == *name);
+        let at = text.strip_prefix(['@', '＠']).unwrap_or(text);
+        if is_name(at.get(..name.len())) {
+            return without_name(&at.replacen(&at[..name.len()], &name, 1), &name);
+        }
+        let start = text.len().saturating_sub(name.len());
+        if is_name(text.get(start..)) {
+            return without_name(&format!("{}{name}", &text[..start]), &name);
+        }
+    }
+    text.to_owned()
 }
 
 /// Returns the text without surrounding marks, followed by its forms without polite endings, each also without an

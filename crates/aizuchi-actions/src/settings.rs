@@ -369,6 +369,7 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
             text: text.into(),
             written_in: None,
+            message: None,
             reply_to: None,
         };
         // `with_orders` is not used, because it precomputes the rules of each thread.

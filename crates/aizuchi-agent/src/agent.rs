@@ -9,6 +9,7 @@ mod answer_object;
 pub mod judge;
 mod select_agent;
 mod command_reply;
+mod plan;
 mod post;
 mod post_timing;
 mod companions;
@@ -336,9 +337,10 @@ impl Worker<'_> {
             Work::Judge(conversation) => {
                 self.judge(claim, conversation, superseded, &mut trace).await
             }
-            Work::Reply(conversation) => {
-                self.reply(claim, conversation, superseded, &mut trace).await
-            }
+            Work::Reply(conversation) => match &claim.plan {
+                Some(plan) => self.draft_planned(claim, plan, superseded, &mut trace).await,
+                None => self.reply(claim, conversation, superseded, &mut trace).await,
+            },
             Work::Post(item) => self.post(claim, item, &mut trace).await,
         };
         if let (Err(error), Some(evaluation)) = (&handled, &mut trace.evaluation) {

@@ -173,7 +173,14 @@ impl Inbox {
                 | Heard::Channel(_)
                 | Heard::User(_) => None,
             };
+            let edit = match &delivery.heard {
+                Heard::Edit(edit) => Some(edit.clone()),
+                _ => None,
+            };
             let receipt = self.hear_delivery(delivery).instrument(span.clone()).await?;
+            if let Some(edit) = edit.filter(|_| receipt.is_new) {
+                self.move_edited_plans(&edit).instrument(span.clone()).await?;
+            }
             // A deletion that is delivered again finds what is left of them.
             if let Some(deletion) = deletion {
                 self.delete_carriers(deletion).instrument(span).await?;

@@ -243,6 +243,7 @@ impl DiscordPlatform {
             command: SlashCommands::parse(&text),
             text: text.into(),
             written_in: None,
+            message: None,
             reply_to: None,
             visibility: self
                 .inbox

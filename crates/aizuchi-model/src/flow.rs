@@ -28,6 +28,7 @@ use crate::flow::outbox::{Draft, DraftMetadata, OutboxItem, PostedMessage, Propo
 use crate::flow::quiet_order::QuietOrder;
 use crate::memo::MemoChange;
 use crate::memory::Lineage;
+use crate::plan::Plan;
 use crate::rhythm::WaitStrategy;
 use crate::rules::Mode;
 
@@ -149,6 +150,8 @@ pub struct Claim {
     pub redrafts: u32,
     /// How often its decision was judged again.
     pub second_looks: u32,
+    /// The plan whose step this is. Without one, it is the conversation's.
+    pub plan: Option<Arc<Plan>>,
 }
 
 /// The result of handling a step.

@@ -202,6 +202,7 @@ impl SlackPlatform {
             command: SlashCommands::parse(&text),
             text: text.into(),
             written_in: None,
+            message: None,
             reply_to: None,
             role: self.inbox.channel_cache.role(&workspace, &user),
             visibility: self.inbox.channel_cache.visibility(&workspace, &channel),

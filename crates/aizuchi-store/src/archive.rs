@@ -17,6 +17,7 @@ use aizuchi_model::flow::step::Step;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::JournalEntry;
 use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::plan::Plan;
 use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -400,6 +401,21 @@ pub trait Archive: Send + Sync {
     /// The newest matching entries of the journal of orders, newest first.
     async fn order_journal(&self, query: &OrderJournalQuery)
     -> Result<Vec<GivenOrder>, StoreError>;
+
+    /// The pending plans of a workspace, next due first.
+    async fn plans(&self, _workspace: &WorkspaceId) -> Result<Vec<Plan>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// The plans that a message asked for.
+    async fn plans_of_message(
+        &self,
+        _workspace: &WorkspaceId,
+        _channel: &ChannelId,
+        _message: &MessageId,
+    ) -> Result<Vec<Plan>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// The standing orders of a workspace in all stored versions, by number and version.
     async fn standing_orders(

@@ -39,6 +39,7 @@ mod dead_letters;
 mod marks;
 pub(crate) mod standing_orders;
 mod standing_order_drafts;
+mod plans;
 mod uploads;
 mod web_calls;
 pub mod orders;
@@ -161,7 +162,11 @@ impl DatabaseStore {
         readers: Readers,
         ownership: Ownership,
     ) -> Result<(Self, DatabaseWriter), StoreError> {
-        for statement in [sql::steps::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
+        for statement in [
+            sql::steps::RELEASE_LEASES,
+            sql::plans::RELEASE_PLANS,
+            sql::memory::RELEASE_MEMORY_JOBS,
+        ] {
             query(statement).execute(&mut connection).await?;
         }
         forget::user_hash::salt_plain_hashes(&mut connection).await?;

@@ -14,6 +14,8 @@ use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::asker::sign;
 use aizuchi_model::memory::change::{MemoEdit, MemoryChange};
 use aizuchi_model::memory::{MemoryEntry, MemoryId, MemoryKey, MessageRef};
+use aizuchi_model::plan::recurrence::Recurrence;
+use aizuchi_model::plan::{Plan, PlanId};
 use aizuchi_model::rules::Mode;
 use aizuchi_model::rules::setting_override::{
     self, Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
@@ -137,6 +139,14 @@ pub enum Order {
         workspace: WorkspaceId,
         number: i64,
     },
+    /// Make a plan. Idempotent for a chat command. Refused if its asker or its channel has the maximum number of plans.
+    MakePlan(Box<Plan>),
+    /// Change or drop a plan. Refused if it is done by now.
+    ChangePlan {
+        workspace: WorkspaceId,
+        id: PlanId,
+        change: PlanChange,
+    },
     /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
     /// their scope.
     ImportMemory {
@@ -250,6 +260,18 @@ pub enum Order {
     },
 }
 
+/// A change of a pending plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanChange {
+    Drop,
+    /// Say it at another time.
+    Move {
+        due: Timestamp,
+        what: Arc<str>,
+        recurrence: Option<Recurrence>,
+    },
+}
+
 impl Order {
     /// Returns the order of a request for quiet, for the channel of the conversation in which it was given.
     pub fn of_quiet(quiet: &QuietOrder, conversation: &ConversationId) -> Self {
@@ -337,6 +359,8 @@ impl Order {
             | Order::Unmute { .. }
             | Order::GiveStandingOrder { .. }
             | Order::DraftStandingOrder { .. }
+            | Order::MakePlan(_)
+            | Order::ChangePlan { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -391,6 +415,8 @@ impl Order {
             | Order::OptIn { .. }
             | Order::GiveStandingOrder { .. }
             | Order::DraftStandingOrder { .. }
+            | Order::MakePlan(_)
+            | Order::ChangePlan { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -430,12 +456,14 @@ impl Order {
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteStop { workspace, .. }
+            | Order::ChangePlan { workspace, .. }
             | Order::InChannels { workspace, .. }
             | Order::Note { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),
             Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
+            Order::MakePlan(plan) => &plan.conversation.workspace,
             Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,
         }
     }

@@ -114,6 +114,8 @@ impl Order {
             Order::Forget { .. } | Order::ForgetUser { .. } => return None,
             // Orders of the program itself, and orders with a record of their own.
             Order::Redact { .. }
+            | Order::MakePlan(_)
+            | Order::ChangePlan { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::MarkDecision { .. }

@@ -28,6 +28,10 @@ aizuchi_model::refusals! {
     NoStandingOrder [Conflict "no_standing_order"] refusals::no_standing_order(language);
     /// There is no draft with this number.
     NoOrderDraft [Conflict "no_order_draft"] refusals::no_order_draft(language);
+    /// The user or the channel has the maximum number of plans.
+    TooManyPlans [Conflict "too_many_plans"] refusals::too_many_plans(language);
+    /// There is no pending plan of this number.
+    NoPlan [Conflict "no_plan"] refusals::no_plan(language);
     /// There is no such proposal, or its decision is gone.
     ProposalGone [Conflict "proposal_gone"] refusals::proposal_gone(language);
     /// The proposal is decided already.

@@ -2,7 +2,7 @@
 //! Japanese`, 「@Aizuchi このチャンネルでは：日本語で答えて」.
 
 use crate::command::{Command, StandingOrderCommand, StandingOrderTarget};
-use crate::parse::{addressed_order, candidate_forms, is_question, normalize};
+use crate::parse::{addressed_order, candidate_forms, is_question, normalize, parse_number};
 
 const IN_THREAD: [&str; 5] =
     ["in this thread", "for this thread", "このスレッドでは", "このスレッドで", "このスレッド"];
@@ -146,12 +146,6 @@ pub(super) fn parse_numbered(form: &str) -> Option<Command> {
         .or_else(|| number(keep()).map(StandingOrderCommand::Keep))
         .or_else(|| number(discard()).map(StandingOrderCommand::DropDraft))
         .map(Command::StandingOrder)
-}
-
-fn parse_number(text: &str) -> Option<i64> {
-    let digits = text.trim().trim_start_matches('#');
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_number)
 }
 
 #[cfg(test)]

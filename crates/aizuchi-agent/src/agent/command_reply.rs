@@ -182,6 +182,7 @@ impl Worker<'_> {
             at: *at,
             text: words,
             written_in: language_of(text),
+            message: owed.message().cloned(),
             reply_to,
         }))
     }

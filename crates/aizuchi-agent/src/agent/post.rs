@@ -257,6 +257,14 @@ impl Worker<'_> {
     ) -> Option<StepResult> {
         let gate_input = self.gate_input(context);
         let metadata = &item.metadata;
+        if metadata.is_planned {
+            // Somebody asked for it, so nothing else has to be open.
+            let silenced = gate_input.check_before_answering().closed_by;
+            let silenced = silenced.filter(|gate| {
+                *gate != Gate::Budget && metadata.only_for.is_none() && !item.is_published()
+            });
+            return silenced.map(|gate| StepResult::Silent(self.close_by_gate(gate, None)));
+        }
         if metadata.only_for.is_some() {
             let is_open =
                 item.is_published() || metadata.owed.iter().any(|owed| context.owed.contains(owed));

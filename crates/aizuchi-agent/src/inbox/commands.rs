@@ -6,8 +6,8 @@ use aizuchi_actions::forget_that::{self, ForgetTargets};
 use aizuchi_actions::parse::own_words;
 use aizuchi_actions::parse::quiet::Quiet;
 use aizuchi_actions::parse::setting::WrittenSetting;
-use aizuchi_actions::{settings, standing_orders};
-use aizuchi_model::chat::{Arrival, ChannelId, ConversationId, Heard, Message, MessageId};
+use aizuchi_actions::{plans, settings, standing_orders};
+use aizuchi_model::chat::{Arrival, ChannelId, ConversationId, Edit, Heard, Message, MessageId};
 use aizuchi_model::clock::duration_from_seconds;
 use aizuchi_model::memory::asker;
 use aizuchi_store::StoreError;
@@ -118,9 +118,10 @@ impl Inbox {
             return Ok(());
         }
         // History is read out of order, so a later message may have revoked an order. Requests to be forgotten or left
-        // out are carried out anyway, and so are commands that are only seconds late.
+        // out are carried out anyway, and so are commands that are only seconds late. A plan is of a time to come.
         let is_carried_out = *arrival == Arrival::Live
             || request.command.is_about_privacy()
+            || matches!(request.command, Command::Plan(_))
             || self.is_late_command_in_time(message).await?;
         if is_carried_out { self.apply_command(request).await } else { Ok(()) }
     }
@@ -151,6 +152,9 @@ impl Inbox {
             if let Command::ChangeSetting(_) = request.command {
                 return self.change_setting(request).await;
             }
+            if let Command::Plan(_) = request.command {
+                return self.change_plans(request).await;
+            }
             let Some(mut order) = request.to_order(&self.zone) else { return Ok(()) };
             if request.command == Command::Stop {
                 let ConversationId { workspace, channel, .. } = request.conversation.clone();
@@ -177,6 +181,33 @@ impl Inbox {
             Ok(()) | Err(StoreError::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes, moves or cancels a plan, if the user may. The answer reports the result.
+    async fn change_plans(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        let name = self.persona_name.as_deref().unwrap_or_default();
+        let order = plans::to_order(request, &*self.archive, &self.zone, name).await?;
+        let Some(order) = order else { return Ok(()) };
+        match self.apply_order(order).await {
+            // There are too many, or it was said in the meantime.
+            Ok(()) | Err(StoreError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves the plans that an edited message asked for, or drops those that it asks for no more.
+    pub(super) async fn move_edited_plans(&self, edit: &Edit) -> Result<(), StoreError> {
+        let ConversationId { workspace, channel, .. } = &edit.conversation;
+        let name = self.persona_name.as_deref().unwrap_or_default();
+        for plan in self.archive.plans_of_message(workspace, channel, &edit.message).await? {
+            let Some(change) = plans::edited(&plan, &edit.text, name) else { continue };
+            let order = Order::ChangePlan { workspace: workspace.clone(), id: plan.id, change };
+            match self.apply_order(order).await {
+                Ok(()) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Changes a setting, if the user may. The answer reports the result.

@@ -30,6 +30,10 @@ impl InFlight {
     /// Registers the work on a claim. The returned token is cancelled when the work is superseded.
     pub fn begin(&self, claim: &Claim) -> CancellationToken {
         let cancellation = CancellationToken::new();
+        // A message supersedes no plan.
+        if claim.plan.is_some() {
+            return cancellation;
+        }
         let work = InFlightStep { token: claim.token, cancellation: cancellation.clone() };
         // Replaces the entry of a claim whose lease has ended.
         self.lock().insert(claim.work.conversation().clone(), work);

@@ -149,6 +149,69 @@ async fn approve_at_points(kind: StoreKind, choice: &ProposalChoice, every: usiz
     assert!(points > 15, "only {points} points to die at");
 }
 
+#[tokio::test]
+async fn a_reminder_is_made_and_said_once_whenever_it_crashes() {
+    for faults in FAULTS {
+        remind_at_points(StoreKind::Sqlite, faults, cases(3, 1)).await;
+    }
+    remind_at_points(StoreKind::Postgres, &[], cases(9, 1)).await;
+}
+
+/// Bob asks for a reminder, which the process is to say twenty minutes later.
+async fn remind_at_points(kind: StoreKind, faults: &[Fault], every: usize) {
+    let mut points = 0;
+    for point in (1..).step_by(every) {
+        let fuse = Fuse::new(point);
+        let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+        platform.fails(faults);
+        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform);
+        let asks = async |inbox: &Inbox| {
+            let text = "@Aizuchi remind me in 20 minutes to bake";
+            let asks = message(top_level("kitchen"), "m1", at(0), "bob", text);
+            inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+        };
+        let store =
+            Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
+        let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
+        let platform =
+            Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });
+        let options = harness.options.clone();
+        let clock = harness.clock.clone();
+        let (inbox, runner) = build_parts_with(store.clone(), clock, llm, platform, options);
+        let life = async {
+            asks(&inbox).await;
+            loop {
+                while runner.step().await.unwrap() {}
+                match store.next_ready().await.unwrap() {
+                    Some(next) => harness.clock.advance_to(next),
+                    None => break,
+                }
+            }
+        };
+        let has_crashed = tokio::select! {
+            biased;
+            () = fuse.blown.notified() => true,
+            () = life => false,
+        };
+        let harness = harness.restart().await;
+        asks(&harness.inbox).await;
+        harness.pass(3000).await;
+        let said = harness.platform.posted_texts();
+        assert_eq!(said.len(), 2, "point {point}: {said:?}");
+        assert!(said[1].starts_with("@bob") && said[1].contains("bake"), "point {point}: {said:?}");
+        assert!(harness.store.archive.plans(&workspace()).await.unwrap().is_empty());
+        let rows = harness.decisions("kitchen").await;
+        assert!(rows.iter().all(|row| row.ended == Some(DecisionResult::Spoke)), "point {point}");
+        assert_eq!(rows.len(), 2, "point {point}");
+        assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "point {point}");
+        if !has_crashed {
+            break;
+        }
+        points = point;
+    }
+    assert!(points > 15, "only {points} points to die at");
+}
+
 async fn ask(inbox: &Inbox) {
     let asks = message(top_level("kitchen"), "m1", at(0), "bob", "who baked this?");
     inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();

@@ -116,6 +116,7 @@ mod restored_standing_orders;
 mod channel_rules;
 mod place_settings;
 mod places;
+mod plans;
 mod schedules;
 mod schema;
 mod fixed_wait;

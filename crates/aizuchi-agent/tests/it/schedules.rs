@@ -392,6 +392,8 @@ impl Simulation {
             | Order::DraftStandingOrder { .. }
             | Order::KeepStandingOrder { .. }
             | Order::DropOrderDraft { .. }
+            | Order::MakePlan(_)
+            | Order::ChangePlan { .. }
             | Order::ChangeSetting { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }

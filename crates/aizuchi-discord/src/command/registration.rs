@@ -214,7 +214,8 @@ mod tests {
             | Command::StandingOrder(_)
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
-            | Command::ListSettings => "help",
+            | Command::ListSettings
+            | Command::Plan(_) => "help",
         }
     }
 

@@ -138,6 +138,9 @@ pub struct DraftMetadata {
     /// Whether a user has approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_approved: bool,
+    /// Whether somebody asked for it to be said at this time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_planned: bool,
     /// How many of the first owed messages it only settles.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub only_settled: usize,
@@ -158,6 +161,7 @@ impl DraftMetadata {
             only_for: None,
             is_public: false,
             is_approved: false,
+            is_planned: false,
             only_settled: 0,
         }
     }

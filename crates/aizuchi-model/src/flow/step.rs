@@ -70,6 +70,7 @@ impl Step {
             attempt: self.attempts + 1,
             redrafts: self.redrafts,
             second_looks: self.second_looks,
+            plan: None,
         }
     }
 
@@ -452,7 +453,7 @@ fn judge_due(debounce: Debounce, since: Timestamp) -> Timestamp {
 }
 
 /// Returns an unclaimed step whose messages are as old as `due`.
-pub(super) fn new_step(work: Work, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
+pub fn new_step(work: Work, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
     Step {
         work,
         due,

@@ -88,6 +88,8 @@ texts! {
     give_standing_order: "Gives a standing order, or changes one." / "指示を追加または変更する。";
     keep_standing_order: "Puts the draft of a standing order into force." / "指示の下書きを採用する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
+    list_plans: "Lists the pending reminders and other plans." / "予定しているリマインダーなどの一覧を取得する。";
+    drop_plan: "Cancels a reminder or another plan." / "リマインダーなどの予定を取り消す。";
     list_settings:
         "Lists the settings in force in a channel or a thread, with the source of each."
         / "チャンネルまたはスレッドで有効な設定の一覧を、それぞれの由来とともに取得する。";

@@ -264,6 +264,12 @@ texts! {
     no_order_draft:
         "there is no draft of this number any more"
         / "その番号の下書きはもうありません";
+    too_many_plans:
+        "there are too many reminders already; cancel one first"
+        / "リマインダーが多すぎます。先にどれかを取り消してください";
+    no_plan:
+        "there is no such reminder any more"
+        / "そのリマインダーはもうありません";
     proposal_gone:
         "there is no such proposal any more"
         / "その発言の案はもうありません";

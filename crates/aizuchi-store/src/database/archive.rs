@@ -18,6 +18,7 @@ use aizuchi_model::flow::{DeadLetter, found_posts};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::JournalEntry;
 use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::plan::Plan;
 use aizuchi_model::standing_order::StandingOrder;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -28,7 +29,7 @@ use crate::database::connection::{Readers, Row, query};
 use crate::database::forget::{self, user_hash};
 use crate::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
-    order_journal, pending_memories, proposals, rows, sql, standing_orders, trust,
+    order_journal, pending_memories, plans, proposals, rows, sql, standing_orders, trust,
 };
 use crate::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
@@ -546,6 +547,19 @@ impl Archive for DatabaseStore {
         query: &OrderJournalQuery,
     ) -> Result<Vec<GivenOrder>, StoreError> {
         order_journal::read(&self.readers, query).await
+    }
+
+    async fn plans(&self, workspace: &WorkspaceId) -> Result<Vec<Plan>, StoreError> {
+        plans::read(&self.readers, workspace).await
+    }
+
+    async fn plans_of_message(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        message: &MessageId,
+    ) -> Result<Vec<Plan>, StoreError> {
+        plans::of_message(&self.readers, workspace, channel, message).await
     }
 
     async fn standing_orders(

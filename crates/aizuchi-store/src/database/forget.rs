@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::database::connection::{Connection, Row, query};
 use crate::database::forget::position::{ForgetPhase, ForgetPosition};
 use crate::database::sql::forget as sql;
-use crate::database::{Counters, order_journal, rows, sql as flow_sql, standing_orders};
+use crate::database::{Counters, order_journal, plans, rows, sql as flow_sql, standing_orders};
 use crate::order_journal::{OrderKind, OrderRecord};
 use crate::people::{ForgetReport, RunningForgetting};
 use crate::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
@@ -165,6 +165,7 @@ pub async fn begin(
     owed.bind(now.as_millisecond()).bind(until).execute(&mut *connection).await?;
     replace_user(connection, workspace, user).await?;
     standing_orders::withdraw_all_of(connection, of_workspace, forgotten, now).await?;
+    plans::drop_all_of(connection, counters, of_workspace, forgotten, now).await?;
     let record = OrderRecord::new(OrderKind::Forget);
     order_journal::put(connection, of_workspace, &record, signature, now).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);

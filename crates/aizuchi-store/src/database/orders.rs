@@ -10,7 +10,8 @@ use crate::database::forget::{self, ForgetOrderer};
 use crate::database::memory::NewVersion;
 use crate::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
-    place_settings, proposals, redaction, rows, sql, standing_order_drafts, standing_orders, trust,
+    place_settings, plans, proposals, redaction, rows, sql, standing_order_drafts, standing_orders,
+    trust,
 };
 use crate::order::{Mute, Order, OrdersInForce};
 use crate::private_reads::PrivateRead;
@@ -125,6 +126,12 @@ async fn carry_out(
         Order::TakeConsentStep { workspace, id, step } => {
             let place = (workspace, *id);
             return consents::take_step(connection, counters, place, step, now).await;
+        }
+        Order::MakePlan(plan) => {
+            return plans::make(connection, counters, workspace, plan).await;
+        }
+        Order::ChangePlan { id, change, .. } => {
+            return plans::change(connection, counters, *id, change, now).await;
         }
         Order::Forget { workspace, user, asked } => {
             let (place, by) = ((workspace, user), ForgetOrderer::User { asked: *asked });
@@ -259,6 +266,7 @@ async fn redact_user(
     forget::claim_carriers(connection, workspace, user).await?;
     redaction::begin_for_user(connection, counters, workspace, user, now).await?;
     standing_orders::withdraw_all_of(connection, workspace, user, now).await?;
+    plans::drop_all_of(connection, counters, workspace, user, now).await?;
     let close_owed = query(sql::orders::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use aizuchi_model::chat::{ConversationId, Message};
 use aizuchi_model::flow::step::{OwedAnswer, PendingState};
+use aizuchi_model::plan::Plan;
 use serde_json::{Value, json};
 
 use crate::StoreError;
@@ -56,6 +57,11 @@ impl PendingStates {
         });
         let known: Vec<usize> = rows::parse_json(&rows::column::<String>(&row, "known")?)?;
         Ok((Self(pending_states.collect()), known.into_iter().collect()))
+    }
+
+    /// The pending state of a plan, which is no conversation's.
+    pub fn of_plan(state: PendingState, plan: &Plan) -> Self {
+        Self(HashMap::from([(plan.conversation.clone(), (state.clone(), state))]))
     }
 
     pub fn entry(&mut self, conversation: &ConversationId) -> &mut PendingState {

@@ -92,6 +92,7 @@ pub mod forget;
 pub mod memory;
 pub mod messages;
 pub mod orders;
+pub mod plans;
 pub mod proposals;
 pub mod recall;
 pub mod redaction;
@@ -115,6 +116,7 @@ pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         memory::ALL,
         messages::ALL,
         orders::ALL,
+        plans::ALL,
         proposals::ALL,
         recall::ALL,
         redaction::ALL,

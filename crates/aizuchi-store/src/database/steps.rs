@@ -20,12 +20,25 @@ use crate::database::lineage::has_changed_since;
 use crate::database::outbox::{self, ItemOwner};
 use crate::database::pending_states::PendingStates;
 use crate::database::{
-    Counters, attachments, consents, memos, orders, proposals, reservations, rows, sql,
+    Counters, attachments, consents, memos, orders, plans, proposals, reservations, rows, sql,
 };
 use crate::order::Order;
 use crate::{CompletionReceipt, StoreError};
 
 pub async fn claim(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    now: Timestamp,
+    lease: SignedDuration,
+    most: usize,
+) -> Result<Vec<Claim>, StoreError> {
+    let mut claims = claim_steps(connection, counters, now, lease, most).await?;
+    let left = most - claims.len();
+    claims.extend(plans::claim(connection, counters, now, lease, left).await?);
+    Ok(claims)
+}
+
+async fn claim_steps(
     connection: &mut Connection,
     counters: &mut Counters,
     now: Timestamp,
@@ -73,8 +86,10 @@ pub async fn complete(
 ) -> Result<CompletionReceipt, StoreError> {
     counters.revision += 1;
     let conversation = claim.work.conversation();
-    let mut pending_states =
-        PendingStates::read(connection, &HashSet::from([conversation])).await?;
+    let mut pending_states = match &claim.plan {
+        Some(plan) => PendingStates::of_plan(plans::pending_state(connection, plan).await?, plan),
+        None => PendingStates::read(connection, &HashSet::from([conversation])).await?,
+    };
     // Asked before the state is completed below, which releases the lease.
     let is_current = pending_states.entry(conversation).is_current(claim);
     // In this transaction, so no edit or deletion can come between the check and the commit.
@@ -147,7 +162,14 @@ pub async fn complete(
     let touch =
         query(sql::decisions::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await?;
-    pending_states.write(connection, now.as_millisecond()).await?;
+    match &claim.plan {
+        Some(plan) if is_current => {
+            let step = pending_states.entry(conversation).step.as_ref();
+            plans::put_state(connection, plan, step, receipt.ended, now).await?;
+        }
+        Some(_) => {}
+        None => pending_states.write(connection, now.as_millisecond()).await?,
+    }
     Ok(receipt)
 }
 

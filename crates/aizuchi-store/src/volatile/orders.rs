@@ -60,6 +60,8 @@ impl VolatileState {
             | Order::NotePrivateRead(_)
             | Order::InChannels { .. }
             | Order::Note { .. }
+            | Order::MakePlan(_)
+            | Order::ChangePlan { .. }
             | Order::Signed { .. } => return Err(StoreError::unkept()),
         }
         orders.apply(&order, now);

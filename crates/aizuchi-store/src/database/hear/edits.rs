@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::database::connection::{Connection, query};
 use crate::database::hear::ArrivalEffects;
 use crate::database::pending_states::PendingStates;
-use crate::database::{Counters, memory, rows, sql};
+use crate::database::{Counters, memory, plans, rows, sql};
 use crate::{HearReceipt, StoreError};
 
 pub async fn hear_edit(
@@ -127,6 +127,7 @@ pub async fn hear_deletion(
     let message_ref = MessageRef(deletion.conversation.channel.clone(), deletion.message.clone());
     let (workspace, message) = (&deletion.conversation.workspace, [(message_ref, before.at)]);
     memory::forget_messages(connection, counters, workspace, &message, deletion.at).await?;
+    plans::erase_those_of(connection, workspace, &message[0].0).await?;
     forget_exchanges(connection, counters, &deletion.conversation, &deletion.message).await?;
     effects.write(connection).await?;
     pending_states.write(connection, deletion.at.as_millisecond()).await?;

@@ -126,7 +126,12 @@ statements! {
             LIMIT +?2) AS s
         LEFT JOIN outbox AS o ON o.id = s.piece"
     );
-    NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    /// When the next step of a conversation or of a plan is ready.
+    NEXT_READY = "
+        SELECT min(ready_ms) AS ready_ms FROM (
+            SELECT min(ready_ms) AS ready_ms FROM steps
+            UNION ALL
+            SELECT min(ready_ms) AS ready_ms FROM plans) AS next";
     NEXT_MEMORY_JOB = "SELECT min(ready_ms) AS ready_ms FROM chores";
     // At a start. The leases are of a process that has ended, since a database has only one owner.
     RELEASE_LEASES = "
@@ -159,12 +164,13 @@ statements! {
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
             notes = CASE ?2 WHEN 'dead' THEN notes ELSE json_set(notes, '$.why', '') END
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
-    // Not items that are `sending`: they may have been posted, and are looked up.
+    // Not items that are `sending`: they may have been posted, and are looked up. Messages replace no draft of a plan.
     REPLACE_DRAFTS = "
         UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
         FROM json_each(?1) AS j
         WHERE outbox.workspace = j.value ->> 0 AND outbox.channel = j.value ->> 1
-            AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'";
+            AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'
+            AND NOT EXISTS (SELECT 1 FROM plans AS p WHERE p.decision = outbox.decision)";
     PUT_DEAD_LETTER = "
         INSERT INTO dead_letters (id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";

@@ -1,0 +1,285 @@
+//! Reminders and other plans, as transcripts on both databases.
+
+use std::sync::atomic::Ordering;
+
+use aizuchi_harness::fixtures::{JOIN, top_level, workspace};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::on_every_database;
+use aizuchi_llm::prompt::PromptVerb;
+use aizuchi_model::chat::{ChannelId, Role, UserId};
+use aizuchi_model::decision::DecisionResult;
+use aizuchi_store::order::Order;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::commands::in_japanese;
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// The texts of the persona's posts, without the answers to new plans, which are several posts here.
+async fn posts(harness: &Harness) -> Vec<String> {
+    let mut texts = harness.platform.posted_texts();
+    texts.retain(|text| !text.starts_with("I’ll ") && !text.contains("cancel reminder"));
+    texts
+}
+
+async fn pending(harness: &Harness) -> usize {
+    harness.store.archive.plans(&workspace()).await.unwrap().len()
+}
+
+async fn order(harness: &Harness, order: Order) {
+    harness.inbox.apply_order(order).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_reminder_is_said_back_and_said_when_it_is_due() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi remind me in 20 minutes to water the roses").await;
+        harness.pass(19 * MINUTE).await;
+        harness.says("bob", "the shears are in the shed").await;
+        harness.pass(HOUR).await;
+        assert_eq!(pending(&harness).await, 0);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn a_reminder_in_japanese_is_answered_in_japanese() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("ミオ", "@Aizuchi 30分後に水やりをするって教えて").await;
+        harness.says("ミオ", "@Aizuchi リマインダー一覧").await;
+        harness.pass(HOUR).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn what_is_unclear_or_past_is_asked_back() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi remind me later to sow the peas").await;
+        harness.pass(MINUTE).await;
+        harness.says("alice", "@Aizuchi remind me on 31 February to sow the peas").await;
+        harness.pass(MINUTE).await;
+        harness.says("alice", "@Aizuchi remind me yesterday at 5pm to sow the peas").await;
+        harness.pass(DAY).await;
+        assert_eq!(pending(&harness).await, 0);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn plans_are_listed_moved_and_cancelled_by_their_asker() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi remind us tomorrow at 10 to feed the bees").await;
+        harness.pass(MINUTE).await;
+        harness.says("bob", "@Aizuchi remind @carol in 3 hours to lock the shed").await;
+        harness.pass(MINUTE).await;
+        harness.says("carol", "@Aizuchi cancel reminder 1").await;
+        harness.pass(MINUTE).await;
+        harness.says("alice", "@Aizuchi move reminder 1 to tomorrow at 11:00").await;
+        harness.pass(MINUTE).await;
+        harness.says("carol", "@Aizuchi reminders").await;
+        harness.pass(MINUTE).await;
+        harness.says("bob", "@Aizuchi cancel reminder 2").await;
+        harness.pass(2 * DAY).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn what_recurs_is_said_again_until_it_is_cancelled() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness
+            .says("alice", "@Aizuchi remind us every day at 17:00 to close the greenhouse")
+            .await;
+        harness.pass(3 * DAY).await;
+        let said = posts(&harness).await;
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said.iter().all(|text| text.ends_with("close the greenhouse")), "{said:?}");
+        harness.says("alice", "@Aizuchi cancel reminder 1").await;
+        harness.pass(3 * DAY).await;
+        assert_eq!(posts(&harness).await.len(), 4);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_run_that_was_missed_is_said_late_or_not_at_all() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness
+            .says("alice", "@Aizuchi remind us every day at 17:00 to close the greenhouse")
+            .await;
+        harness.says("bob", "@Aizuchi remind me at 17:00 to call the vet").await;
+        harness.pass(5).await;
+        // Nothing runs meanwhile: from 17:00 it is 20 hours, which is nearer to the next day's.
+        harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(29 * HOUR));
+        harness.pass(MINUTE).await;
+        let said = posts(&harness).await;
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(
+            said[2].contains("call the vet") && said[2].contains("I was not running"),
+            "{said:?}"
+        );
+        let skipped = harness.decisions("garden").await;
+        let skipped = skipped.iter().find(|it| it.ended == Some(DecisionResult::ChoseSilence));
+        assert!(skipped.unwrap().why.as_ref().unwrap().contains("its moment had passed"));
+        assert_eq!(pending(&harness).await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_follows_its_message() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let moved = harness.says("alice", "@Aizuchi remind me in 2 hours to prune").await;
+        harness.pass(MINUTE).await;
+        let deleted = harness.says("bob", "@Aizuchi remind me in 2 hours to rake").await;
+        harness.pass(MINUTE).await;
+        harness.edits(&moved, "@Aizuchi remind me in 30 minutes to prune the vines").await;
+        harness.deletes(&deleted).await;
+        let plans = harness.store.archive.plans(&workspace()).await.unwrap();
+        assert!(plans.iter().any(|plan| plan.what.is_empty()), "nothing of it is kept");
+        harness.pass(3 * HOUR).await;
+        assert_eq!(pending(&harness).await, 0);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn who_opts_out_or_is_forgotten_is_reminded_of_nothing() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi remind me in 2 hours to prune").await;
+        harness.says("bob", "@Aizuchi remind me in 2 hours to rake").await;
+        harness.pass(MINUTE).await;
+        let before = posts(&harness).await.len();
+        order(&harness, Order::OptOut { workspace: workspace(), user: UserId::new("alice") }).await;
+        let asked = harness.clock.now();
+        let user = UserId::new("bob");
+        order(&harness, Order::Forget { workspace: workspace(), user, asked }).await;
+        assert_eq!(pending(&harness).await, 0);
+        harness.pass(3 * HOUR).await;
+        assert_eq!(posts(&harness).await.len(), before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_muted_channel_hears_nothing_but_the_asker_does_where_only_they_see_it() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        for whispers in [false, true] {
+            harness.platform.whispers.store(whispers, Ordering::SeqCst);
+            harness.says("alice", "@Aizuchi remind me in 1 hour to prune").await;
+            harness.pass(1).await;
+            harness.says("alice", "@Aizuchi remind us in 1 hour to rake").await;
+            harness.pass(MINUTE).await;
+            let mute = Order::Mute {
+                workspace: workspace(),
+                channel: Some(ChannelId::new("garden")),
+                until: harness.clock.now() + SignedDuration::from_hours(2),
+                by: Role::Member,
+            };
+            order(&harness, mute).await;
+            let before = posts(&harness).await.len();
+            harness.pass(3 * HOUR).await;
+            let said = posts(&harness).await.split_off(before);
+            assert_eq!(said.len(), usize::from(whispers), "{said:?}");
+            let ended = harness.decisions("garden").await;
+            assert!(ended.iter().any(|it| it.ended == Some(DecisionResult::Muted)));
+            assert!(ended.iter().all(|it| it.closed.is_some()));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_delays_no_judgment_and_no_message_replaces_its_draft() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "@Aizuchi remind us in 1 minute to rake").await;
+        harness.pass(30).await;
+        harness.says("bob", "who has the good shears?").await;
+        let judged_at = harness.step_of(&top_level("garden")).await.unwrap().due;
+        // The platform takes the post at the second attempt, and somebody writes in between.
+        harness.platform.fails(&[Fault::Busy]);
+        harness.pass(30).await;
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, judged_at);
+        harness.says("carol", "not me").await;
+        harness.pass(HOUR).await;
+        let said = posts(&harness).await;
+        assert!(said.iter().any(|text| text.ends_with("rake")), "{said:?}");
+        assert!(said.iter().any(|text| text == "Here I am."), "{said:?}");
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_has_answered_is_not_asked_again() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("ren", "morning").await;
+        harness.says("alice", "@Aizuchi ask Ren again if she hasn't answered by 17:00").await;
+        harness.says("alice", "@Aizuchi ask bob again if he hasn't answered by 17:00").await;
+        harness.pass(HOUR).await;
+        harness.says("ren", "the peas are in").await;
+        let before = posts(&harness).await.len();
+        harness.pass(DAY).await;
+        let said = posts(&harness).await.split_off(before);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("@bob"), "{said:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_words_what_is_to_be_posted() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.mind.script.push(PromptVerb::Reply, Ok("This week: 3 rows sown."));
+        harness.says("alice", "@Aizuchi every Friday at 17:00 post a recap here").await;
+        harness.pass(8 * DAY).await;
+        let said = posts(&harness).await;
+        assert!(said.contains(&"This week: 3 rows sown.".to_owned()), "{said:?}");
+        let prompts = harness.mind.prompt_texts(PromptVerb::Reply);
+        assert!(prompts[0].contains("a recap"), "it is told what to post");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn there_is_a_limit_to_what_one_person_plans() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        for minute in 1..=60 {
+            harness
+                .says(
+                    "mallory",
+                    &format!("@Aizuchi remind me in {} minutes to laugh", minute + 600),
+                )
+                .await;
+            harness.pass(MINUTE).await;
+        }
+        assert_eq!(pending(&harness).await, 50);
+        let said = posts(&harness).await;
+        assert!(said.last().unwrap().contains("too many reminders"), "{said:?}");
+    })
+    .await;
+}
