@@ -25,6 +25,7 @@ pub mod memory;
 pub mod figures;
 pub mod report;
 pub mod queue;
+pub mod plans;
 pub mod failures;
 pub mod people;
 pub mod configuration;

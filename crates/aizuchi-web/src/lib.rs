@@ -31,6 +31,7 @@ mod private_reads;
 mod order_journal;
 mod orders;
 mod standing_orders;
+mod plans;
 mod place_settings;
 pub mod people;
 pub mod configuration;
@@ -305,6 +306,7 @@ fn routes(web: Arc<Web>) -> Router {
                 .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
         )
         .route("/console/failures", get(console::failures::page))
+        .route("/console/plans", get(console::plans::page))
         .route("/console/figures", get(console::figures::page))
         .route("/console/api", get(api::reference_page::page))
         .route("/api/openapi.json", get(api::openapi::serve))

@@ -21,6 +21,7 @@ use aizuchi_model::flow::step::Step;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::change::JournalEntry;
 use aizuchi_model::memory::{Memory, MemoryId, MemoryKey};
+use aizuchi_model::plan::Plan;
 use aizuchi_model::standing_order::StandingOrder;
 use aizuchi_store::archive::Archive;
 use aizuchi_store::figures::{
@@ -285,6 +286,9 @@ limited! {
         pending_memories(workspace: &WorkspaceId, limit: usize) -> Vec<PendingMemory>;
     pages(|it| (&it.read.workspace, Some(&it.read.channel)))
         private_reads(query: &PrivateReadQuery) -> Vec<PrivateReads>;
+    rows(workspace, |it| Some(&it.conversation.channel)) plans(workspace: &WorkspaceId) -> Vec<Plan>;
+    at(workspace, Some(channel))
+        plans_of_message(workspace: &WorkspaceId, channel: &ChannelId, message: &MessageId) -> Vec<Plan>;
     rows(workspace, |it| it.scope.channel()) standing_orders(workspace: &WorkspaceId) -> Vec<StandingOrder>;
     rows(workspace, |(it, _)| Some(&it.channel)) resets(workspace: &WorkspaceId) -> Vec<(ConversationId, Timestamp)>;
     at(&key.workspace, key.channel()) memory_versions(key: &MemoryKey) -> Vec<Memory>;

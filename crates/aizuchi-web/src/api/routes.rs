@@ -35,6 +35,7 @@ use crate::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::orders::{MarkBody, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::people::{ForgettingsAnswer, ForgettingsQuery, PersonAnswer, PersonQuery};
 use crate::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
+use crate::plans::{PlanDrop, PlansAnswer, PlansQuery};
 use crate::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::proposals::{ProposalBody, ProposalsAnswer};
 use crate::room::demo;
@@ -49,7 +50,7 @@ use crate::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, configuration, consents, console, dead_letters,
     failures, figures, judge_again, memories, models, order_journal, orders, people,
-    place_settings, private_reads, proposals, standing_orders, workspaces,
+    place_settings, plans, private_reads, proposals, standing_orders, workspaces,
 };
 
 /// Makes the schema of a type.
@@ -225,6 +226,8 @@ endpoints! {
             query<DraftKeep>;
         DELETE "/api/standing-orders/{id}" "dropStandingOrder" drop_standing_order => act_on::<StandingOrderDrop>,
             query<StandingOrderDrop>;
+        GET "/api/plans" "listPlans" list_plans => plans::list, query<PlansQuery>, answers<PlansAnswer>;
+        DELETE "/api/plans/{id}" "dropPlan" drop_plan => act_on::<PlanDrop>, query<PlanDrop>;
         GET "/api/settings" "listSettings" list_settings => place_settings::list,
             query<SettingsQuery>, answers<SettingsAnswer>;
         POST "/api/settings" "changeSetting" change_setting => act::<SettingBody>,

@@ -42,6 +42,7 @@ named_enum! {
         Channels,
         Queue,
         Failures,
+        Plans,
         Memory,
         People,
         Figures,
@@ -119,6 +120,7 @@ impl<'a> Layout<'a> {
             | Section::Queue
             | Section::Orders
             | Section::Failures
+            | Section::Plans
             | Section::Figures
             | Section::Memory
             | Section::People

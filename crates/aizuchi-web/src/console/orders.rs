@@ -31,6 +31,7 @@ use crate::language::PageLanguage;
 use crate::orders::{self, MarkBody, ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::own_page::{self, OwnPage};
 use crate::place_settings::SettingBody;
+use crate::plans::PlanDrop;
 use crate::refusal::Refusal;
 use crate::standing_orders::{self, DraftKeep, StandingOrderBody, StandingOrderDrop};
 use crate::{ApiProblem, JsonResult, Web, workspaces};
@@ -48,7 +49,7 @@ pub fn with_done(page: &str, numbers: &[i64]) -> String {
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `mode observe`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7
-    /// right`, `mark 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set
+    /// right`, `mark 7`, `learn-anew`, `give-standing`, `drop-standing 7`, `drop-plan 7`, `keep-draft 7`, `drop-draft 7`, `set
     /// language`, `clear language` or `undo 7,8`; without a place, `mute-everything` and `unmute-everything`.
     order: String,
     workspace: Option<String>,
@@ -303,6 +304,7 @@ impl OrderForm {
                 body.order(web, access, NO_NUMBER).await
             }
             "drop-standing" => StandingOrderDrop { workspace }.order(web, access, number()?).await,
+            "drop-plan" => PlanDrop { workspace }.order(web, access, number()?).await,
             "keep-draft" => DraftKeep { workspace }.order(web, access, number()?).await,
             "drop-draft" => standing_orders::discard(web, access, workspace, number()?).await,
             verb @ ("set" | "clear") => {
