@@ -19,7 +19,9 @@ mod refusal;
 mod compression;
 mod own_page;
 mod problem_page;
+mod request_origin;
 pub mod auth;
+mod admission;
 mod sign_in;
 mod markdown;
 pub mod views;
@@ -281,7 +283,7 @@ pub fn standby_health_server(
 fn router(web: Arc<Web>) -> Router {
     Router::new()
         .fallback_service(routes(web.clone()))
-        .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
+        .layer(middleware::from_fn_with_state(web.clone(), admission::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
         .route(
             "/slack/events",
