@@ -10,7 +10,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{
-    Attempt, AttemptResult, Decision, Evaluation, Judgment, LOOK_UP, POST, PromptOmission, Usage,
+    Attempt, AttemptResult, Decision, Evaluation, LOOK_UP, POST, PromptOmission, Usage,
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, Name};
@@ -161,10 +161,7 @@ impl DecisionDetails {
 
     /// The judge's verdict, and its effect.
     pub fn verdict_values(&self, language: Language) -> Vec<LabeledValue> {
-        let judgment = self.decision.judgment.iter();
-        let is_expired = self.decision.is_expired;
-        let mut values: Vec<LabeledValue> =
-            judgment.flat_map(|judgment| judgment_values(judgment, is_expired, language)).collect();
+        let mut values = judgment_values(&self.decision, language);
         values.extend(self.about.as_ref().map(|message| {
             LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
@@ -275,16 +272,21 @@ fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<Labeled
     values
 }
 
-fn judgment_values(judgment: &Judgment, is_expired: bool, language: Language) -> Vec<LabeledValue> {
+fn judgment_values(decision: &Decision, language: Language) -> Vec<LabeledValue> {
+    let Some(judgment) = &decision.judgment else { return Vec::new() };
     let wants = match judgment.should_respond {
         true => texts::ledger::speak(language),
         false => texts::ledger::stay_silent(language),
     };
     let mut values = vec![LabeledValue::new(texts::ledger::verdict(language), wants)];
-    let gone = is_expired.then(|| texts::ledger::reason_expired(language));
+    let gone = decision.is_expired.then(|| texts::ledger::reason_expired(language));
     let reason = Some(judgment.reason.as_str()).filter(|reason| !reason.is_empty()).or(gone);
     values.extend(reason.map(|reason| LabeledValue::new(texts::ledger::reason(language), reason)));
-    let confidence = format!("{:.2}", judgment.confidence);
+    let needed = decision.evaluation.as_ref().and_then(|it| it.needed_confidence);
+    let confidence = match needed {
+        Some(needed) => texts::ledger::confidence_of(language, judgment.confidence, needed),
+        None => format!("{:.2}", judgment.confidence),
+    };
     values.push(LabeledValue::new(texts::ledger::confidence(language), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
     let delay =
