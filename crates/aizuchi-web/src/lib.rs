@@ -214,9 +214,12 @@ const MAX_FORM_BYTES: usize = 4 * 1024;
 /// Japanese characters, and twelve for an emoji.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// Recomputes outdated reports that are being viewed, until the shutdown.
-pub async fn renew_reports(web: Arc<Web>, shutdown: CancellationToken) {
-    console::report::renew_wanted(web, shutdown).await;
+/// Computes what pages show before anybody waits for it, until the shutdown: outdated reports that are being viewed, and
+/// the week before each day.
+pub async fn compute_ahead(web: Arc<Web>, shutdown: CancellationToken) {
+    let reports = console::report::renew_wanted(web.clone(), shutdown.clone());
+    let weeks = shutdown.run_until_cancelled_owned(figures::count_weeks(web));
+    tokio::join!(reports, weeks);
 }
 
 /// The server for the pages, the API and the web hooks. Runs until `web.shutdown` is cancelled.
