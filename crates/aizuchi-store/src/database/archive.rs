@@ -338,9 +338,14 @@ impl Archive for DatabaseStore {
         &self,
         workspace: &WorkspaceId,
         user: &UserId,
+        newest: usize,
     ) -> Result<PersonTraces, StoreError> {
         let of_user = |statement| query(statement).bind(workspace.as_str()).bind(user.as_str());
-        let written = of_user(sql::messages::WRITTEN_BY).fetch_all(&self.readers).await?;
+        let skipped = i64::try_from(newest).unwrap_or(i64::MAX).saturating_sub(1);
+        let written = of_user(sql::messages::WRITTEN_BY).bind(skipped);
+        let written = written.fetch_all(&self.readers).await?;
+        let older = of_user(sql::messages::OLDER_MESSAGE_BY).bind(skipped.saturating_add(1));
+        let older = older.fetch_all(&self.readers).await?;
         let memories = of_user(sql::memory::MEMORIES_FROM).fetch_all(&self.readers).await?;
         Ok(PersonTraces {
             written: written
@@ -351,6 +356,7 @@ impl Archive for DatabaseStore {
                 .iter()
                 .map(memory_rows::key_from_row)
                 .collect::<Result<_, StoreError>>()?,
+            has_older: !older.is_empty(),
         })
     }
 
