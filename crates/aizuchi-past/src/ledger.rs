@@ -303,6 +303,16 @@ pub fn call_title(attempt: &Attempt, language: Language) -> String {
     texts::ledger::call_title(language, verb, result)
 }
 
+/// Formats the price of a call: at most four significant digits, or cents.
+fn short_amount(micros: u64) -> String {
+    let amount = micros as f64 / 1e6;
+    let places = match micros {
+        0 => 2,
+        _ => (3 - amount.log10().floor() as i32).clamp(2, 6),
+    };
+    format!("{amount:.*}", places as usize)
+}
+
 pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec<LabeledValue> {
     let usage = attempt.usage;
     let took = format!("{:.1} s", attempt.latency.as_secs_f64());
@@ -331,7 +341,7 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
     if usage != Usage::default() {
         values.push(LabeledValue::new(tokens_name, tokens));
     }
-    let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
+    let price = attempt.price.map(|price| format!("{} {currency}", short_amount(price.micros)));
     values.extend(price.map(|price| LabeledValue::new(texts::ledger::price(language), price)));
     let omissions = attempt.omissions.iter().map(|omission| describe_omission(omission, language));
     let omissions = omissions.collect::<Vec<_>>().join(texts::ledger::list_separator(language));
@@ -383,6 +393,21 @@ mod tests {
             let formatted =
                 |language| format_duration(SignedDuration::from_secs(seconds), language);
             assert_eq!((&*formatted(Language::En), &*formatted(Language::Ja)), (english, japanese));
+        }
+    }
+
+    #[test]
+    fn the_price_of_a_call_has_at_most_four_digits() {
+        for (micros, expected) in [
+            (0, "0.00"),
+            (7, "0.000007"),
+            (1_234, "0.001234"),
+            (12_346, "0.01235"),
+            (1_234_567, "1.235"),
+            (98_765_432, "98.77"),
+            (1_234_567_890, "1234.57"),
+        ] {
+            assert_eq!(short_amount(micros), expected);
         }
     }
 }
