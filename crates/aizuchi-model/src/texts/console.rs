@@ -308,6 +308,8 @@ texts! {
     database: "Database" / "データベース";
     size: "Size" / "サイズ";
     last_backup: "Last backup" / "最後のバックアップ";
+    next_backup: "Next backup" / "次のバックアップ";
+    no_backup: "none is scheduled; storage.backup schedules them" / "予定なし（storage.backup で設定）";
     never: "none known" / "記録なし";
     what: "What" / "対象";
     when: "When" / "日時";
