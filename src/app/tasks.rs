@@ -72,8 +72,8 @@ impl App {
             report_cache.drop_outdated(erasures, stop).await;
             Ok(())
         });
-        tasks.spawn("renewed reports", |stop| async move {
-            aizuchi_web::renew_reports(web, stop).await;
+        tasks.spawn("pages computed ahead", |stop| async move {
+            aizuchi_web::compute_ahead(web, stop).await;
             Ok(())
         });
         tasks.spawn("demo", |stop| async move { demo.run(stop).await });

@@ -26,6 +26,6 @@ async fn a_backup_beside_the_program_is_told_of() {
     let now = jiff::Timestamp::now().as_second() as f64;
     assert!((now - 600.0..=now + 1.0).contains(&told), "{told}");
     let page = queue("en").await;
-    assert!(!page.contains("none known"), "{page}");
+    assert!(!page.contains("none known") && page.contains("none is scheduled"), "{page}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -260,6 +260,13 @@ impl Metrics {
         (seconds > 1.0).then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
     }
 
+    /// When the next scheduled backup is due, which may be past. `None` if none is scheduled.
+    pub fn next_backup(&self) -> Option<Timestamp> {
+        let interval = self.backup_interval_seconds.get();
+        let due = self.last_backup_timestamp_seconds.get() + interval;
+        (interval > 0.0).then(|| Timestamp::from_second(due as i64).ok()).flatten()
+    }
+
     /// The names of all metric families.
     pub fn families(&self) -> &[String] {
         &self.families

@@ -74,12 +74,14 @@ pub struct Evaluation {
     /// The gates that were passed, in order.
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
+    /// The confidence from which on the judge is followed, at that time. `None` if no judge was asked.
+    pub needed_confidence: Option<f64>,
 }
 
 impl Evaluation {
     /// Returns an evaluation from before any model was asked.
     pub fn new(mode: Mode, passed_gates: Vec<Gate>) -> Self {
-        Self { mode, passed_gates, conversation_state: None }
+        Self { mode, passed_gates, conversation_state: None, needed_confidence: None }
     }
 }
 

@@ -10,7 +10,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::mark::DecisionMark;
 use aizuchi_model::decision::{
-    Attempt, AttemptResult, Decision, Evaluation, Judgment, LOOK_UP, POST, PromptOmission, Usage,
+    Attempt, AttemptResult, Decision, Evaluation, LOOK_UP, POST, PromptOmission, Usage,
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::texts::{self, Name};
@@ -161,10 +161,7 @@ impl DecisionDetails {
 
     /// The judge's verdict, and its effect.
     pub fn verdict_values(&self, language: Language) -> Vec<LabeledValue> {
-        let judgment = self.decision.judgment.iter();
-        let is_expired = self.decision.is_expired;
-        let mut values: Vec<LabeledValue> =
-            judgment.flat_map(|judgment| judgment_values(judgment, is_expired, language)).collect();
+        let mut values = judgment_values(&self.decision, language);
         values.extend(self.about.as_ref().map(|message| {
             LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
@@ -176,11 +173,6 @@ impl DecisionDetails {
             LabeledValue::new(texts::ledger::reacted_with(language), emoji.to_string())
         }));
         values
-    }
-
-    /// The message that the decision is about, or else the newest one that it covers.
-    pub fn cause(&self) -> Option<&StoredMessage> {
-        self.about.as_ref().or(self.considered.last())
     }
 
     /// What happened after the decision was closed. `None` if nothing has yet.
@@ -275,16 +267,21 @@ fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<Labeled
     values
 }
 
-fn judgment_values(judgment: &Judgment, is_expired: bool, language: Language) -> Vec<LabeledValue> {
+fn judgment_values(decision: &Decision, language: Language) -> Vec<LabeledValue> {
+    let Some(judgment) = &decision.judgment else { return Vec::new() };
     let wants = match judgment.should_respond {
         true => texts::ledger::speak(language),
         false => texts::ledger::stay_silent(language),
     };
     let mut values = vec![LabeledValue::new(texts::ledger::verdict(language), wants)];
-    let gone = is_expired.then(|| texts::ledger::reason_expired(language));
+    let gone = decision.is_expired.then(|| texts::ledger::reason_expired(language));
     let reason = Some(judgment.reason.as_str()).filter(|reason| !reason.is_empty()).or(gone);
     values.extend(reason.map(|reason| LabeledValue::new(texts::ledger::reason(language), reason)));
-    let confidence = format!("{:.2}", judgment.confidence);
+    let needed = decision.evaluation.as_ref().and_then(|it| it.needed_confidence);
+    let confidence = match needed {
+        Some(needed) => texts::ledger::confidence_of(language, judgment.confidence, needed),
+        None => format!("{:.2}", judgment.confidence),
+    };
     values.push(LabeledValue::new(texts::ledger::confidence(language), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
     let delay =
@@ -304,6 +301,16 @@ pub fn call_title(attempt: &Attempt, language: Language) -> String {
     let verb = texts::ledger::verb(language, &attempt.verb);
     let result = texts::ledger::attempt_result(language, attempt.result);
     texts::ledger::call_title(language, verb, result)
+}
+
+/// Formats the price of a call: at most four significant digits, or cents.
+fn short_amount(micros: u64) -> String {
+    let amount = micros as f64 / 1e6;
+    let places = match micros {
+        0 => 2,
+        _ => (3 - amount.log10().floor() as i32).clamp(2, 6),
+    };
+    format!("{amount:.*}", places as usize)
 }
 
 pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec<LabeledValue> {
@@ -334,7 +341,7 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
     if usage != Usage::default() {
         values.push(LabeledValue::new(tokens_name, tokens));
     }
-    let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
+    let price = attempt.price.map(|price| format!("{} {currency}", short_amount(price.micros)));
     values.extend(price.map(|price| LabeledValue::new(texts::ledger::price(language), price)));
     let omissions = attempt.omissions.iter().map(|omission| describe_omission(omission, language));
     let omissions = omissions.collect::<Vec<_>>().join(texts::ledger::list_separator(language));
@@ -386,6 +393,21 @@ mod tests {
             let formatted =
                 |language| format_duration(SignedDuration::from_secs(seconds), language);
             assert_eq!((&*formatted(Language::En), &*formatted(Language::Ja)), (english, japanese));
+        }
+    }
+
+    #[test]
+    fn the_price_of_a_call_has_at_most_four_digits() {
+        for (micros, expected) in [
+            (0, "0.00"),
+            (7, "0.000007"),
+            (1_234, "0.001234"),
+            (12_346, "0.01235"),
+            (1_234_567, "1.235"),
+            (98_765_432, "98.77"),
+            (1_234_567_890, "1234.57"),
+        ] {
+            assert_eq!(short_amount(micros), expected);
         }
     }
 }

@@ -92,11 +92,12 @@ pub trait Archive: Send + Sync {
         Err(StoreError::unkept())
     }
 
-    /// Where a user's messages are, and which memories were made from them.
+    /// Where the newest of a user's messages are, and which memories were made from the user's messages.
     async fn person(
         &self,
         _workspace: &WorkspaceId,
         _user: &UserId,
+        _newest: usize,
     ) -> Result<PersonTraces, StoreError> {
         Err(StoreError::unkept())
     }

@@ -50,6 +50,7 @@ mod figures;
 mod aftermaths;
 mod stored_messages;
 mod decisions;
+mod archive_rows;
 pub(crate) mod archive;
 
 use std::collections::{BTreeSet, HashMap};

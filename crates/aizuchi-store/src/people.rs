@@ -42,11 +42,13 @@ pub struct WrittenIn {
     pub answers: u64,
 }
 
-/// Where a person's messages are.
+/// Where the newest of a person's messages are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonTraces {
     /// Most messages first.
     pub written: Vec<WrittenIn>,
-    /// The memories that were made from them.
+    /// Whether there are messages of theirs that are not counted.
+    pub has_older: bool,
+    /// The memories that were made from their messages.
     pub memories: Vec<MemoryKey>,
 }

@@ -62,6 +62,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (48, "failures", include_str!("../migrations/postgres/0048_failures.sql")),
     (49, "no moments", include_str!("../migrations/postgres/0049_no_moments.sql")),
     (50, "no weekly notes", include_str!("../migrations/postgres/0050_no_weekly_notes.sql")),
+    (51, "needed confidence", include_str!("../migrations/postgres/0051_needed_confidence.sql")),
     (52, "plans", include_str!("../migrations/postgres/0052_plans.sql")),
 ];
 

@@ -80,6 +80,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (59, "failures", include_str!("../migrations/sqlite/0059_failures.sql")),
     (60, "no moments", include_str!("../migrations/sqlite/0060_no_moments.sql")),
     (61, "no weekly notes", include_str!("../migrations/sqlite/0061_no_weekly_notes.sql")),
+    (62, "needed confidence", include_str!("../migrations/sqlite/0062_needed_confidence.sql")),
     (63, "plans", include_str!("../migrations/sqlite/0063_plans.sql")),
 ];
 

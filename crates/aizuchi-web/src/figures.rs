@@ -17,11 +17,11 @@ use aizuchi_store::StoreError;
 use aizuchi_store::figures::Day;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::Web;
 use crate::figures::calendar::Calendar;
 use crate::figures::day_cache::DayReader;
 use crate::figures::tally::{Figures, median};
 use crate::status::{Status, WorkspaceStatus};
+use crate::{Web, workspaces};
 
 /// The periods to choose from, in days.
 pub const SPANS: [i64; 3] = [7, 30, 90];
@@ -31,6 +31,7 @@ pub const SPANS: [i64; 3] = [7, 30, 90];
 pub struct PeriodFigures {
     /// All days, oldest first.
     pub days: Vec<(Day, Arc<Figures>)>,
+    /// Their sums, without the choices.
     pub total: Figures,
     /// The channels in which anybody answered.
     pub delays: Vec<ChannelDelays>,
@@ -62,7 +63,7 @@ impl PeriodFigures {
         for (_, figures) in &days {
             total.add(figures);
         }
-        let longest = match total.choices.is_empty() {
+        let longest = match days.iter().all(|(_, figures)| figures.choices.is_empty()) {
             true => Vec::new(),
             false => {
                 let before = web.day_cache.read_choices(&reader, workspace, before).await?;
@@ -74,17 +75,19 @@ impl PeriodFigures {
         Ok(Self { days, total, delays, marks, longest })
     }
 
-    /// Adds up the days and the marks of workspaces in the same period.
+    /// Adds up the days and the marks of workspaces in the same period, but not what is told by channel.
     pub fn sum<'a>(workspaces: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for Self { days, total, marks, .. } in workspaces {
             for (day, figures) in days {
-                match sum.days.binary_search_by_key(day, |(known, _)| *known) {
-                    Ok(index) => Arc::make_mut(&mut sum.days[index].1).add(figures),
-                    Err(index) => sum.days.insert(index, (*day, figures.clone())),
-                }
+                let found = sum.days.binary_search_by_key(day, |(known, _)| *known);
+                let index = found.unwrap_or_else(|index| {
+                    sum.days.insert(index, (*day, Arc::default()));
+                    index
+                });
+                Arc::make_mut(&mut sum.days[index].1).add_sums(figures);
             }
-            sum.total.add(total);
+            sum.total.add_sums(total);
             sum.marks.extend(marks.iter().cloned());
         }
         sum
@@ -100,6 +103,25 @@ fn reader(web: &Web) -> DayReader<'_> {
     }
 }
 
+/// Counts the week before each day as soon as it begins, so that nobody waits for it.
+pub async fn count_weeks(web: Arc<Web>) {
+    loop {
+        let today = reader(&web).calendar.day_of(web.clock.now());
+        if let Err(error) = count_week(&web).await {
+            tracing::warn!(%error, "cannot count the last week: {error}");
+        }
+        let midnight = reader(&web).calendar.begin_of(Day(today.0 + 1));
+        web.clock.sleep_until(midnight).await;
+    }
+}
+
+async fn count_week(web: &Web) -> Result<(), StoreError> {
+    for workspace in workspaces::all(web).await? {
+        web.day_cache.week(&reader(web), &workspace).await?;
+    }
+    Ok(())
+}
+
 /// The seven days before today, in all workspaces; empty for a visitor limited to places.
 pub async fn week(web: &Web, status: &Status) -> Result<Vec<Figures>, StoreError> {
     let mut week: Vec<Figures> = Vec::new();
@@ -108,7 +130,7 @@ pub async fn week(web: &Web, status: &Status) -> Result<Vec<Figures>, StoreError
         if web.scope == AccessScope::Everything {
             let days = web.day_cache.week(&reader(web), workspace).await?;
             week.resize(days.len(), Figures::default());
-            week.iter_mut().zip(&days).for_each(|(sum, day)| sum.add(day));
+            week.iter_mut().zip(&days).for_each(|(sum, day)| sum.add_sums(day));
         }
     }
     Ok(week)

@@ -18,10 +18,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::access::Visitor;
-use crate::auth::is_from_here;
 use crate::console::health::failing_models;
 use crate::language::language_of;
 use crate::refusal::Refusal;
+use crate::request_origin::is_from_here;
 use crate::{ApiProblem, Web, models};
 
 /// The last status that the health port found, cached so that many requests cost the store few reads.

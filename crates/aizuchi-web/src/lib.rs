@@ -19,7 +19,9 @@ mod refusal;
 mod compression;
 mod own_page;
 mod problem_page;
+mod request_origin;
 pub mod auth;
+mod admission;
 mod sign_in;
 mod markdown;
 pub mod views;
@@ -213,9 +215,12 @@ const MAX_FORM_BYTES: usize = 4 * 1024;
 /// Japanese characters, and twelve for an emoji.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// Recomputes outdated reports that are being viewed, until the shutdown.
-pub async fn renew_reports(web: Arc<Web>, shutdown: CancellationToken) {
-    console::report::renew_wanted(web, shutdown).await;
+/// Computes what pages show before anybody waits for it, until the shutdown: outdated reports that are being viewed, and
+/// the week before each day.
+pub async fn compute_ahead(web: Arc<Web>, shutdown: CancellationToken) {
+    let reports = console::report::renew_wanted(web.clone(), shutdown.clone());
+    let weeks = shutdown.run_until_cancelled_owned(figures::count_weeks(web));
+    tokio::join!(reports, weeks);
 }
 
 /// The server for the pages, the API and the web hooks. Runs until `web.shutdown` is cancelled.
@@ -282,7 +287,7 @@ pub fn standby_health_server(
 fn router(web: Arc<Web>) -> Router {
     Router::new()
         .fallback_service(routes(web.clone()))
-        .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
+        .layer(middleware::from_fn_with_state(web.clone(), admission::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
         .route(
             "/slack/events",
@@ -367,7 +372,7 @@ fn routes(web: Arc<Web>) -> Router {
                 .post(console::orders::order)
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
-        .route("/decisions/{id}", get(room::decision::decision))
+        .route("/decisions/{id}", get(console::decision::find))
         .route("/events", get(room::events::events))
         .route(
             "/login",

@@ -28,10 +28,10 @@ use serde_json::{Value, json};
 
 use crate::access::Visitor;
 use crate::api::json;
-use crate::auth::is_direct;
 use crate::language::PageLanguage;
 use crate::peer::Client;
 use crate::refusal::Refusal;
+use crate::request_origin::is_direct;
 use crate::workspaces::FilterParameter;
 use crate::{ApiProblem, JsonResult, Web, workspaces};
 

@@ -141,12 +141,11 @@ pub async fn export(
     Ok((headers, lines).into_response())
 }
 
-/// Returns what was read of private channels while these orders were given: they begin before the order `before`, and end
-/// where the next older page begins, if there is one.
+/// Returns what was read of private channels before the order `before` was given, since a time.
 pub async fn reads_among(
     web: &Web,
     workspace: Option<WorkspaceId>,
-    (orders, older): (&[GivenOrder], Option<i64>),
+    since: Option<Timestamp>,
     before: Option<i64>,
 ) -> Result<Vec<PrivateReads>, ApiProblem> {
     let mut until = None;
@@ -155,7 +154,6 @@ pub async fn reads_among(
         let query = OrderJournalQuery { workspace: workspace.clone(), kind, before, limit: 1 };
         until = web.archive.order_journal(&query).await?.pop().map(|last| last.at);
     }
-    let since = older.and(orders.last()).map(|last| last.at);
     let query = PrivateReadQuery { workspace, before: until, limit: MAX_READS };
     let mut reads = web.archive.private_reads(&query).await?;
     reads.retain(|read| since.is_none_or(|since| read.at >= since));

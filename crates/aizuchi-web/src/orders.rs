@@ -22,7 +22,6 @@ use crate::actions::requests;
 use crate::api::known_channel;
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
-use crate::room::decision;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, JsonResult, Web, views, workspaces};
@@ -198,11 +197,11 @@ requests! {
     format_of_mark |it, web, access, id| {
         access.require_orders()?;
         let id = DecisionId(id);
-        let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
+        let found = workspaces::decision(web, id).await?;
         let workspace = found.conversation.workspace;
         let named = workspaces::find_only(web, it.workspace.as_deref()).await?;
         if named.is_some_and(|named| named != workspace) {
-            return Err(decision::absent());
+            return Err(ActionRefusal::NoDecision.into());
         }
         Ok(Order::MarkDecision { workspace, id, mark: it.mark, by: access.signature() })
     }

@@ -24,6 +24,8 @@ use crate::{ApiProblem, JsonResult, Web, views, workspaces};
 
 /// The number of forgettings that are listed.
 const LISTED: usize = 20;
+/// The number of a person's newest messages that are counted. Some write many, and counting all takes long.
+pub const COUNTED: usize = 2000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +51,7 @@ pub struct PersonAnswer {
     memos: usize,
 }
 
-/// What a person wrote in a channel that the visitor may read.
+/// What a person wrote in a channel that the visitor may read, among their newest 2000 messages.
 #[derive(Serialize, JsonSchema)]
 pub struct WrittenView {
     pub channel: ChannelId,
@@ -86,6 +88,8 @@ pub struct KnownPerson {
     pub user: User,
     pub opted_out: bool,
     pub written: Vec<WrittenView>,
+    /// Whether they wrote more than what is counted.
+    pub has_older: bool,
     pub memories: usize,
     pub memos: usize,
 }
@@ -101,7 +105,8 @@ impl KnownPerson {
             return Err(Refusal::PeopleWithheld.into());
         }
         let user = web.authorization().user(workspace, id).await?;
-        let PersonTraces { written, memories } = web.archive.person(workspace, &user.id).await?;
+        let PersonTraces { written, memories, has_older } =
+            web.archive.person(workspace, &user.id, COUNTED).await?;
         let channels = web.archive.channels(workspace).await?;
         let readable = |channel: &ChannelId| {
             let found = channels.iter().find(|known| known.id == *channel)?;
@@ -129,6 +134,7 @@ impl KnownPerson {
         Ok(Self {
             opted_out: web.store.orders(workspace).await?.opted_out.contains(&user.id),
             written: shown,
+            has_older,
             memories: memories.count(),
             memos: memos.count(),
             user,
@@ -164,7 +170,7 @@ pub(crate) async fn export(
     let (workspace, id) = named(&web, query).await?;
     let access = &visitor.access;
     let text = web.authorization().export_user(access, &workspace, &id).await?;
-    let traces = web.archive.person(&workspace, &UserId::new(&*id)).await?;
+    let traces = web.archive.person(&workspace, &UserId::new(&*id), usize::MAX).await?;
     let private = traces.written.into_iter().filter(|it| it.visibility != Visibility::Public);
     let private = private.map(|it| it.channel).collect();
     workspaces::note_reads(&web, access, &workspace, PrivateText::Messages, &private).await?;

@@ -96,6 +96,8 @@ aizuchi_model::refusals! {
     IncompleteForm [UNPROCESSABLE_ENTITY "incomplete_form"] refusals::incomplete_form(language);
     NoChannelChosen [UNPROCESSABLE_ENTITY "no_channel_chosen"]
         refusals::no_channel_chosen(language);
+    NotSure(count: usize) [UNPROCESSABLE_ENTITY "no_channel_chosen"]
+        refusals::not_sure(language, *count);
     ValueNeeded(setting: SettingKind) [UNPROCESSABLE_ENTITY "value_needed"]
         refusals::value_needed(language, texts::settings::setting(language, *setting));
     MalformedOrder [UNPROCESSABLE_ENTITY "malformed_order"] refusals::malformed_order(language);
@@ -305,6 +307,7 @@ mod tests {
             Refusal::OnlyAdminConfigures,
             Refusal::UnusableConfig("line 3: it is not a mode".to_owned()),
             Refusal::NoChannelChosen,
+            Refusal::NotSure(7),
             Refusal::ValueNeeded(SettingKind::MinConfidence),
             Refusal::StandingBy,
             Refusal::NotConnected(id()),

@@ -243,7 +243,7 @@ limited! {
     at(workspace, None) last_written(
         workspace: &WorkspaceId, users: &BTreeSet<UserId>
     ) -> Vec<(UserId, Visibility, Timestamp)>;
-    at(workspace, None) person(workspace: &WorkspaceId, user: &UserId) -> PersonTraces;
+    at(workspace, None) person(workspace: &WorkspaceId, user: &UserId, newest: usize) -> PersonTraces;
     at(&query.workspace, Some(&query.channel)) messages(query: MessageQuery) -> Vec<StoredMessage>;
     own(|it| of_conversation(&it.message.conversation))
         messages_by_id(workspace: &WorkspaceId, ids: &[(ChannelId, MessageId)]) -> Vec<StoredMessage>;

@@ -339,6 +339,8 @@ pub struct DecisionView {
     /// The gate that settled the decision.
     gate: Option<Gate>,
     conversation_state: Option<ConversationState>,
+    /// The confidence that the judge needed to be followed, when it was asked.
+    needed_confidence: Option<f64>,
     verdict: Option<Judgment>,
     state: Option<String>,
     ended: Option<DecisionResult>,
@@ -419,6 +421,7 @@ pub fn decision(decision: &Decision) -> DecisionView {
         passed: evaluation.map(|evaluation| evaluation.passed_gates.clone()),
         gate: decision.gate,
         conversation_state: evaluation.and_then(|evaluation| evaluation.conversation_state),
+        needed_confidence: evaluation.and_then(|evaluation| evaluation.needed_confidence),
         verdict: decision.judgment.clone(),
         state: decision.state_hash.map(|state| state.to_string()),
         ended: decision.ended,

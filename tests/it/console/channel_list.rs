@@ -360,6 +360,8 @@ async fn several_channels_are_changed_at_once_and_restored() {
             let refused = send(&program, OPERATOR, filter, &fields).await;
             assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
             assert_eq!(refused.headers()["aizuchi-refusal"], why);
+            let told = refused.text().await.unwrap();
+            assert_eq!(told.contains("so tick “Yes, change all"), fields[0].1 == "matching");
         }
         let fields = [set, ("channel", &*chosen[0]), ("min_confidence", " 0.95 ")];
         assert_eq!(send(&program, OPERATOR, filter, &fields).await.status(), StatusCode::SEE_OTHER);

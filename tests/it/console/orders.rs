@@ -189,6 +189,10 @@ async fn an_admin_reads_and_exports_one_journal_of_everything() {
         let here = rows(&page(ADMIN, &format!("?kind={kind}")).await);
         assert!(!here.is_empty() && here.iter().all(|row| *row == Some(word)), "{kind}: {here:?}");
     }
+    let by_olga = rows(&page(ADMIN, "?by=%20Olg").await);
+    assert!(!by_olga.is_empty() && by_olga.iter().all(|row| *row == Some(3)), "{by_olga:?}");
+    let reload = page(ADMIN, "?by=olga&kind=reload").await;
+    assert!(rows(&reload).is_empty() && reload.contains("No order matches."), "{reload}");
     for query in ["", "?kind=read_private"] {
         let shown = page(OPERATOR, query).await;
         assert!(shown.contains(words[0]) && !shown.contains(READ), "{shown}");

@@ -110,6 +110,11 @@ async fn the_page_takes_back_only_what_is_set_and_chooses_nothing_by_itself() {
         let set = get_in(&program, None, PAGE, "en").await.text().await.unwrap();
         assert!(set.contains(&format!("Take back ({place})")), "{set}");
         assert!(set.contains("<option value=\"ja\" selected>ja</option>"), "{set}");
+        let told = get_in(&program, None, &format!("{PAGE}?set=language"), "en").await;
+        let told = told.text().await.unwrap();
+        let (_, told) = told.split_once("data-testid=\"setting-done\"").unwrap();
+        let (told, _) = told.split_once("</div>").unwrap();
+        assert!(told.contains(&format!("Take back ({place})")), "{told}");
     }
     assert_eq!(
         submit(&program, &[("order", "set language"), ("value", "")]).await.as_u16() / 100,

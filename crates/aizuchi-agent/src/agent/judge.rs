@@ -92,6 +92,7 @@ impl Worker<'_> {
         let state = state.unwrap_or_default();
         let verdict = judgment.verdict(state, mode, rules);
         let least = self.welcome_threshold(&context, rules);
+        evaluation.needed_confidence = Some(least.unwrap_or(rules.min_confidence));
         let verdict = hold_back(verdict, &judgment, state, &gate_input, &gates, least);
         self.apply_verdict(claim, judgment, verdict, &context)
     }

@@ -636,8 +636,9 @@ async fn outcome(
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
-    let weighed =
-        Evaluation { conversation_state, ..Evaluation::new(Mode::Facilitator, vec![Gate::Muted]) };
+    let needed_confidence = conversation_state.map(|_| 0.65);
+    let weighed = Evaluation::new(Mode::Facilitator, vec![Gate::Muted]);
+    let weighed = Evaluation { conversation_state, needed_confidence, ..weighed };
     let with_files = context.messages().filter(|message| !message.attachments.is_empty());
     let read = |message: &Arc<Message>| ReadAttachment {
         message: message.id.clone(),

@@ -256,6 +256,7 @@ texts! {
     per_thousand: "per 1 000 heard" / "発言 1,000 件あたり";
     as_table: "As a table" / "表で見る";
     day: "Day" / "日";
+    by_day: "By day" / "日ごと";
     calls_explained:
         "All calls are in each of these tables, what costs most first, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
         / "どの表もすべての呼び出しを含み、呼び出した日の分として、費用の多い順に並べています。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
@@ -307,6 +308,8 @@ texts! {
     database: "Database" / "データベース";
     size: "Size" / "サイズ";
     last_backup: "Last backup" / "最後のバックアップ";
+    next_backup: "Next backup" / "次のバックアップ";
+    no_backup: "none is scheduled; storage.backup schedules them" / "予定なし（storage.backup で設定）";
     never: "none known" / "記録なし";
     what: "What" / "対象";
     when: "When" / "日時";

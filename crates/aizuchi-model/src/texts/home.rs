@@ -34,7 +34,6 @@ texts! {
     unmute_everything: "Unmute everything" / "すべてのミュートを解除";
     everything_muted: "It says nothing anywhere until you unmute it." / "解除するまで、どこでも何も話しません。";
     speaks_again: "It speaks again." / "また話します。";
-    undo: "Undo" / "元に戻す";
     feed: "What it said and held back" / "話したこと、話さなかったこと";
     today: "Today" / "今日";
     yesterday: "Yesterday" / "昨日";

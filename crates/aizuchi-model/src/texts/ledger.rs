@@ -31,6 +31,9 @@ texts! {
     stay_silent: "stay silent" / "黙っている";
     reason: "Reason" / "理由";
     confidence: "Confidence" / "確信度";
+    confidence_of(confidence: f64, needed: f64):
+        "{confidence:.2} ({needed:.2} was needed to speak)"
+        / "{confidence:.2}（話すには {needed:.2} が必要でした）";
     delay: "Delay" / "待ち時間";
     rests_on_order: "Because of standing order" / "根拠の指示";
     proposed_reaction: "Proposed reaction" / "提案されたリアクション";

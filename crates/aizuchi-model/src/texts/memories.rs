@@ -45,7 +45,6 @@ texts! {
     history_of(name: &str): "Versions: {name}" / "版の一覧：{name}";
     current: "current" / "現在の版";
     revert: "Go back to this version" / "この版に戻す";
-    undo: "Undo" / "取り消す";
     first_version: "The first version that is kept." / "保存されている最初の版です。";
     unchanged(entries: usize): "{entries} entries unchanged" / "変更のない項目：{entries} 件";
     added: "new:" / "追加：";

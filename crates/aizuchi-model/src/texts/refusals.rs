@@ -144,8 +144,11 @@ texts! {
     unclear_before: "before cannot be understood" / "before の指定を読み取れません";
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
     no_channel_chosen:
-        "no channel is chosen: tick some in the list, or choose all that match and confirm it"
-        / "チャンネルが選ばれていません。一覧で選ぶか、「該当する … 件すべて」を選んで確認の欄にもチェックを入れてください";
+        "no channel is chosen: tick some in the list, or choose all that match"
+        / "チャンネルが選ばれていません。一覧で選ぶか、「該当する … 件すべて」を選んでください";
+    not_sure(count: usize):
+        "this changes all {count} channels that match, so tick “Yes, change all {count}” beside it as well"
+        / "該当する {count} 件すべてを変更するには、隣の「{count} 件すべてを変更する」にもチェックを入れてください";
     value_needed(setting: &str):
         "a value for {setting} is missing, or is not one that it can have"
         / "{setting}の値がないか、使えない値です";

@@ -1,12 +1,11 @@
 //! The queries behind pages and exports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aizuchi_model::chat::{
     Channel, ChannelId, ConversationId, Deletion, MessageId, User, UserId, Visibility, WorkspaceId,
 };
-use aizuchi_model::context::BudgetUsage;
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::mark::{DecisionMark, Mark};
@@ -28,8 +27,9 @@ use crate::archive::Archive;
 use crate::database::connection::{Readers, Row, query};
 use crate::database::forget::{self, user_hash};
 use crate::database::{
-    DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
-    order_journal, pending_memories, plans, proposals, rows, sql, standing_orders, trust,
+    DatabaseStore, aftermaths, archive_rows, consents, figures, journal, marks, memory,
+    memory_rows, memos, order_journal, pending_memories, plans, proposals, rows, sql,
+    standing_orders, trust,
 };
 use crate::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
@@ -38,8 +38,8 @@ use crate::figures::{
 use crate::lost_span::LostSpan;
 use crate::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::pending_memories::PendingMemory;
-use crate::people::{PersonTraces, RunningForgetting, WrittenIn};
-use crate::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
+use crate::people::{PersonTraces, RunningForgetting};
+use crate::private_reads::{PrivateReadQuery, PrivateReads};
 use crate::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
@@ -130,27 +130,7 @@ impl Archive for DatabaseStore {
             .bind(channel.as_str())
             .bind(&messages)
             .bind(i64::from(LinkSource::SHIPPED.version()));
-        let mut found: Vec<(MessageId, MessageLinks)> = Vec::new();
-        for row in query.fetch_all(&self.readers).await? {
-            let message = MessageId::new(rows::column::<String>(&row, "message")?);
-            let source = LinkSource::from_version(rows::column(&row, "version")?);
-            if found.last().is_none_or(|(last, _)| *last != message) {
-                let links = MessageLinks { begins: 0.0, parents: BTreeMap::new(), source };
-                found.push((message, links));
-            }
-            // The platform's own reply reference comes first, and is certain.
-            let Some((_, links)) = found.last_mut().filter(|(_, links)| links.source == source)
-            else {
-                continue;
-            };
-            let probability =
-                rows::column::<Option<f64>>(&row, "probability")?.unwrap_or(0.0) as f32;
-            match rows::column::<String>(&row, "parent")?.as_str() {
-                "" => links.begins = probability,
-                parent => drop(links.parents.insert(MessageId::new(parent), probability)),
-            }
-        }
-        Ok(found)
+        archive_rows::links(&query.fetch_all(&self.readers).await?)
     }
 
     async fn marks(
@@ -344,12 +324,7 @@ impl Archive for DatabaseStore {
         users: &BTreeSet<UserId>,
     ) -> Result<Vec<(UserId, Visibility, Timestamp)>, StoreError> {
         let last = query(sql::messages::LAST_WRITTEN).bind(workspace.as_str()).bind(id_list(users));
-        let row = |row: &Row| {
-            let visibility = rows::parse_name(&rows::column::<String>(row, "visibility")?)?;
-            let last = rows::to_timestamp(rows::column(row, "last_ms")?)?;
-            Ok((UserId::new(rows::column::<String>(row, "author")?), visibility, last))
-        };
-        last.fetch_all(&self.readers).await?.iter().map(row).collect()
+        last.fetch_all(&self.readers).await?.iter().map(archive_rows::last_written).collect()
     }
 
     async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
@@ -364,25 +339,25 @@ impl Archive for DatabaseStore {
         &self,
         workspace: &WorkspaceId,
         user: &UserId,
+        newest: usize,
     ) -> Result<PersonTraces, StoreError> {
         let of_user = |statement| query(statement).bind(workspace.as_str()).bind(user.as_str());
-        let written = of_user(sql::messages::WRITTEN_BY).fetch_all(&self.readers).await?;
+        let skipped = i64::try_from(newest).unwrap_or(i64::MAX).saturating_sub(1);
+        let written = of_user(sql::messages::WRITTEN_BY).bind(skipped);
+        let written = written.fetch_all(&self.readers).await?;
+        let older = of_user(sql::messages::OLDER_MESSAGE_BY).bind(skipped.saturating_add(1));
+        let older = older.fetch_all(&self.readers).await?;
         let memories = of_user(sql::memory::MEMORIES_FROM).fetch_all(&self.readers).await?;
-        let written_in = |row: &Row| {
-            Ok(WrittenIn {
-                channel: ChannelId::new(rows::column::<String>(row, "channel")?),
-                visibility: rows::parse_name(&rows::column::<String>(row, "visibility")?)?,
-                messages: rows::to_unsigned(rows::column(row, "messages")?)?,
-                last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
-                answers: rows::to_unsigned(rows::column(row, "answers")?)?,
-            })
-        };
         Ok(PersonTraces {
-            written: written.iter().map(written_in).collect::<Result<_, StoreError>>()?,
+            written: written
+                .iter()
+                .map(archive_rows::written_in)
+                .collect::<Result<_, StoreError>>()?,
             memories: memories
                 .iter()
                 .map(memory_rows::key_from_row)
                 .collect::<Result<_, StoreError>>()?,
+            has_older: !older.is_empty(),
         })
     }
 
@@ -429,7 +404,7 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<ChannelActivity>, StoreError> {
         let query = query(sql::figures::CHANNEL_ACTIVITY).bind(workspace.as_str());
         let rows = query.fetch_all(&self.readers).await?;
-        rows.iter().map(channel_activity).collect()
+        rows.iter().map(archive_rows::channel_activity).collect()
     }
 
     async fn decision_counts(
@@ -439,7 +414,7 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<DecisionCount>, StoreError> {
         let query = query(sql::figures::DECISION_COUNTS).bind(workspace.as_str());
         let rows = query.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
-        rows.iter().map(decision_count).collect()
+        rows.iter().map(archive_rows::decision_count).collect()
     }
 
     async fn messages_by_day(
@@ -499,7 +474,7 @@ impl Archive for DatabaseStore {
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
         let rows =
             query(sql::decisions::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
-        rows.iter().map(recent_call).collect()
+        rows.iter().map(archive_rows::recent_call).collect()
     }
 
     async fn failed_calls(
@@ -509,7 +484,7 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<FailedCalls>, StoreError> {
         let failed = query(sql::decisions::FAILED_CALLS).bind(workspace.as_str());
         let rows = failed.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
-        rows.iter().map(failed_calls).collect()
+        rows.iter().map(archive_rows::failed_calls).collect()
     }
 
     async fn pending_memories(
@@ -539,7 +514,7 @@ impl Archive for DatabaseStore {
             .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
             .bind(wanted.limit as i64);
         let rows = query.fetch_all(&self.readers).await?;
-        rows.iter().map(private_reads).collect()
+        rows.iter().map(archive_rows::private_reads).collect()
     }
 
     async fn order_journal(
@@ -637,84 +612,11 @@ impl Archive for DatabaseStore {
         let query =
             query(sql::spending::SPENDING).bind(workspace.as_str()).bind(now.as_millisecond());
         let rows = query.fetch_all(&self.readers).await?;
-        rows.iter().map(spending).collect()
+        rows.iter().map(archive_rows::spending).collect()
     }
 }
 
 /// A JSON list of one-element lists with an id each.
 fn id_list(ids: &BTreeSet<UserId>) -> String {
     json!(ids.iter().map(|id| [id.as_str()]).collect::<Vec<_>>()).to_string()
-}
-
-fn channel_activity(row: &Row) -> Result<ChannelActivity, StoreError> {
-    let time = |name| rows::column::<Option<i64>>(row, name)?.map(rows::to_timestamp).transpose();
-    Ok(ChannelActivity {
-        channel: ChannelId::new(rows::column::<String>(row, "id")?),
-        last_heard: time("heard_ms")?,
-        last_spoke: time("spoke_ms")?,
-    })
-}
-
-fn decision_count(row: &Row) -> Result<DecisionCount, StoreError> {
-    Ok(DecisionCount {
-        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
-        ended: rows::parse_optional_name(rows::column(row, "ended")?)?,
-        count: rows::to_unsigned(rows::column(row, "n")?)?,
-    })
-}
-
-fn recent_call(row: &Row) -> Result<RecentCall, StoreError> {
-    Ok(RecentCall {
-        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
-        model: rows::column::<String>(row, "model")?.into(),
-        verb: rows::column::<String>(row, "verb")?.into(),
-        result: rows::parse_name(&rows::column::<String>(row, "result")?)?,
-        error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
-    })
-}
-
-fn failed_calls(row: &Row) -> Result<FailedCalls, StoreError> {
-    let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
-    let decision = DecisionId(rows::column(row, "decision")?);
-    Ok(FailedCalls {
-        channel: Some(channel).filter(|channel| !channel.as_str().is_empty()),
-        verb: rows::column::<String>(row, "verb")?.into(),
-        model: rows::column::<String>(row, "model")?.into(),
-        error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
-        count: rows::to_unsigned(rows::column(row, "n")?)?,
-        first: rows::to_timestamp(rows::column(row, "first_ms")?)?,
-        last: rows::to_timestamp(rows::column(row, "last_ms")?)?,
-        decision: Some(decision).filter(|decision| decision.0 > 0),
-    })
-}
-
-fn private_reads(row: &Row) -> Result<PrivateReads, StoreError> {
-    let read = PrivateRead {
-        workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
-        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
-        reader: rows::column::<String>(row, "reader")?.into(),
-        what: rows::parse_name(&rows::column::<String>(row, "what")?)?,
-    };
-    Ok(PrivateReads {
-        read,
-        at: rows::to_timestamp(rows::column(row, "last_ms")?)?,
-        count: rows::to_unsigned(rows::column(row, "reads")?)?,
-    })
-}
-
-fn spending(row: &Row) -> Result<Spending, StoreError> {
-    let count = |name| rows::to_unsigned(rows::column(row, name)?);
-    let channel: String = rows::column(row, "channel")?;
-    Ok(Spending {
-        channel: (!channel.is_empty()).then(|| ChannelId::new(channel)),
-        spent: BudgetUsage {
-            tokens_in_day: count("tokens_in_day")?,
-            unsolicited_tokens_in_day: count("unsolicited_tokens_in_day")?,
-            micros_in_day: count("micros_in_day")?,
-            micros_in_month: count("micros_in_month")?,
-        },
-        tokens_in_month: count("tokens_in_month")?,
-        unpriced_tokens_in_day: count("unpriced_tokens_in_day")?,
-        unpriced_tokens_in_month: count("unpriced_tokens_in_month")?,
-    })
 }

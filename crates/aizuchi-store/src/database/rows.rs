@@ -255,6 +255,7 @@ fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
         mode: parse_name(&mode)?,
         passed_gates: parse_optional(row, "passed")?.unwrap_or_default(),
         conversation_state: parse_optional_name(column(row, "conversation_state")?)?,
+        needed_confidence: column(row, "needed_confidence")?,
     }))
 }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::database::attempts::{AttemptOwner, put_attempt};
-use crate::database::connection::{Connection, query};
+use crate::database::connection::{BindValue, Connection, query};
 use crate::database::hear::{hear_reaction, put_own_message};
 use crate::database::lineage::has_changed_since;
 use crate::database::outbox::{self, ItemOwner};
@@ -182,7 +182,8 @@ async fn record_evaluation(
         .bind(claim.decision.0)
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
-        .bind(evaluation.conversation_state.map(|state| state.name()));
+        .bind(evaluation.conversation_state.map(|state| state.name()))
+        .bind(BindValue::Real(evaluation.needed_confidence));
     put.execute(connection).await?;
     Ok(())
 }

@@ -198,11 +198,12 @@ pub async fn order(
     let mut choose = |workspace, id| chosen.entry(workspace).or_default().insert(id);
     let whom = all("whom");
     if whom.contains(&"matching") {
+        let matching = query.find(&web, &visitor.access).await?;
         // All that match are easily more than what is seen.
         if !whom.contains(&"sure") {
-            return Err(Refusal::NoChannelChosen.into());
+            return Err(Refusal::NotSure(matching.len()).into());
         }
-        for channel in query.find(&web, &visitor.access).await? {
+        for channel in matching {
             choose(channel.workspace.to_string(), channel.status.id);
         }
     } else {

@@ -21,6 +21,9 @@ type Replaced = Vec<(WorkspaceId, Option<(Timestamp, Role)>)>;
 /// What a page answers after a mute of everything was undone.
 pub const UNDONE: &str = "undone";
 
+/// What the console answers without a frame.
+const OTHERS: [&str; 2] = ["/console/events", "/console/report.css"];
+
 /// Middleware that reads for the console's pages whether the persona is muted.
 pub async fn tell(
     State(web): State<Arc<Web>>,
@@ -28,7 +31,7 @@ pub async fn tell(
     next: Next,
 ) -> Result<Response, ApiProblem> {
     let uri = request.uri().clone();
-    let is_page = uri.path().starts_with("/console");
+    let is_page = !OTHERS.contains(&uri.path()) && uri.path().starts_with("/console");
     // What a form answers has no address to return to.
     let page = if request.method() == Method::GET { uri.path() } else { "/console" };
     let page = page.to_owned();

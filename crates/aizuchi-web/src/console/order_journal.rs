@@ -1,7 +1,7 @@
 //! The page of the orders that were given.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
@@ -45,6 +45,8 @@ struct OrdersPage<'a> {
     kinds: Vec<(&'static str, &'static str)>,
     /// The chosen kind, or empty.
     kind: &'static str,
+    /// A part of the name of who gave the orders.
+    by: String,
     orders: Vec<OrderRow>,
     orders_part: ListPart,
 }
@@ -89,6 +91,7 @@ struct OrderPart {
 pub struct OrdersPageQuery {
     workspace: String,
     kind: String,
+    by: String,
     before: Option<i64>,
 }
 
@@ -120,40 +123,50 @@ pub async fn page(
     let kinds: Vec<(&str, Option<OrderKind>)> = reads.into_iter().chain(kinds).collect();
     let chosen = kinds.iter().find(|(name, _)| *name == query.kind).copied();
     let (kind, before) = (chosen.map_or("", |(name, _)| name), query.before);
-    let (orders, reads, older) = if kind == READ_PRIVATE {
+    let givers = Givers::read(&web, access, (&query.by, &known), language).await?;
+    let (orders, mut reads, older) = if kind == READ_PRIVATE {
         let page = private_reads::page(&web, workspace.clone(), before).await?;
         (Vec::new(), page.reads, page.older)
     } else {
         let wanted = (workspace.clone(), chosen.and_then(|(_, kind)| kind));
-        let (mut orders, mut older) =
-            order_journal::read(&web, access, wanted.clone(), before).await?;
+        let (mut orders, mut older) = (Vec::new(), before);
+        let mut since;
         let orders_among = |all: &[GivenOrder]| {
             all.iter().filter(|given| given.record.kind != OrderKind::SignIn).count()
         };
-        while let Some(next) = older
-            && kind.is_empty()
-            && orders_among(&orders) < ROWS
-            && orders.len() < MOST_READ
-        {
-            let more = order_journal::read(&web, access, wanted.clone(), Some(next)).await?;
-            orders.extend(more.0);
-            older = more.1;
+        let mut looked_at = 0;
+        loop {
+            let (more, next) = order_journal::read(&web, access, wanted.clone(), older).await?;
+            (older, since) = (next, more.last().map(|given| given.at));
+            looked_at += more.len();
+            orders.extend(more.into_iter().filter(|given| givers.include(given)));
+            let may_be_few = kind.is_empty() || !givers.wanted.is_empty();
+            if older.is_none()
+                || !may_be_few
+                || orders_among(&orders) >= ROWS
+                || looked_at >= MOST_READ
+            {
+                break;
+            }
         }
         let end = (0..orders.len()).find(|end| orders_among(&orders[..*end]) == ROWS);
         if let Some(end) = end {
             orders.truncate(end);
-            older = orders.last().map(|given| given.number);
+            (older, since) = orders.last().map(|last| (last.number, last.at)).unzip();
         }
+        let since = older.and(since);
         let reads = match kind.is_empty() && access.is_admin() {
-            true => reads_among(&web, workspace.clone(), (&orders, older), before).await?,
+            true => reads_among(&web, workspace.clone(), since, before).await?,
             false => Vec::new(),
         };
         (orders, reads, older)
     };
+    reads.retain(|read| givers.names(&read.read.reader));
     let names = JournalNames::read(&web, access, (&orders, &reads), language).await?;
     let in_workspace = workspace.as_ref().map_or("", WorkspaceId::as_str);
     let address_of = |name: &str, value: &str| {
-        let fields = [("workspace", in_workspace), ("kind", kind), (name, value)];
+        let by = query.by.trim();
+        let fields = [("workspace", in_workspace), ("kind", kind), ("by", by), (name, value)];
         address_with("/console/orders", &fields)
     };
     let address = address_of("before", "");
@@ -186,8 +199,53 @@ pub async fn page(
         },
         kinds: kinds.iter().map(|(name, _)| (*name, texts::orders::kind(language, name))).collect(),
         kind,
+        by: query.by.clone(),
         orders: rows,
     })
+}
+
+/// Who gave the orders that a visitor looks for, by a part of their name or their id.
+struct Givers {
+    /// In lower case. Empty for everybody.
+    wanted: String,
+    users: HashSet<(WorkspaceId, UserId)>,
+    this_machine: &'static str,
+}
+
+impl Givers {
+    async fn read(
+        web: &Web,
+        access: &Access,
+        (wanted, known): (&str, &[WorkspaceId]),
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        let this_machine = texts::console::this_machine(language);
+        let wanted = wanted.trim().to_lowercase();
+        let mut givers = Self { wanted, users: HashSet::new(), this_machine };
+        let may_name = |workspace: &&WorkspaceId| order_journal::may_name_users(access, workspace);
+        for workspace in known.iter().filter(may_name).filter(|_| !givers.wanted.is_empty()) {
+            let users = web.archive.users(workspace).await?.into_iter();
+            let named = users.filter(|user| givers.names(&user.name));
+            let named: Vec<_> = named.map(|user| (user.workspace, user.id)).collect();
+            givers.users.extend(named);
+        }
+        Ok(givers)
+    }
+
+    fn names(&self, name: &str) -> bool {
+        name.to_lowercase().contains(&self.wanted)
+    }
+
+    fn include(&self, given: &GivenOrder) -> bool {
+        match signer(&given.by) {
+            Some(user) => {
+                self.names(user)
+                    || self.users.contains(&(given.workspace.clone(), UserId::new(user)))
+            }
+            None if given.by.is_empty() => self.names(self.this_machine),
+            None => self.names(&given.by),
+        }
+    }
 }
 
 /// The labels of workspaces, and the names of channels and users that the visitor may learn.

@@ -23,7 +23,7 @@ use crate::console::memory;
 use crate::console::memory::views::MemoryView;
 use crate::language::PageLanguage;
 use crate::order_journal::may_name_users;
-use crate::people::{ForgettingView, KnownPerson, read_forgettings};
+use crate::people::{COUNTED, ForgettingView, KnownPerson, read_forgettings};
 use crate::refusal::Refusal;
 use crate::{ApiProblem, Web, order_journal, workspaces};
 
@@ -66,6 +66,8 @@ struct PersonPage<'a> {
     list: String,
     row: PersonRow,
     person: KnownPerson,
+    /// Says that not all of their messages are counted.
+    older_note: Option<String>,
     /// What is remembered of them.
     remembered: Vec<RememberedLine>,
     memos: Vec<RememberedLine>,
@@ -232,6 +234,7 @@ pub async fn person(
             seen.map(TimeView::from_seconds),
             (workspaces::label(&web, &workspace, language), language),
         ),
+        older_note: person.has_older.then(|| texts::console::newest_of_more(language, COUNTED)),
         person,
         workspace,
     })

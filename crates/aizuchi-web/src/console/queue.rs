@@ -60,6 +60,8 @@ struct QueuePage<'a> {
     health: Health,
     size: String,
     last_backup: Option<TimeView>,
+    /// `None` if none is scheduled.
+    next_backup: Option<TimeView>,
 }
 
 /// The name and the link of a place.
@@ -202,6 +204,7 @@ pub async fn page(
         problems: problems.map(|it| format!("{}: {}", it.model, it.told)).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
+        next_backup: web.metrics.next_backup().map(|due| TimeView::new(due.max(web.clock.now()))),
         address: address_with("/console/queue", &[("workspace", workspace)]),
         health,
     })

@@ -2,10 +2,13 @@
 
 use aizuchi_actions::access::Access;
 use aizuchi_model::chat::WorkspaceId;
-use futures_util::future::try_join_all;
+use futures_util::stream::{StreamExt as _, TryStreamExt as _, iter};
 
 use crate::status::{ConnectionStatus, Status, StatusReader, WorkspaceStatus};
 use crate::{ApiProblem, Web, workspaces};
+
+/// The number of workspaces that are read at the same time.
+const TOGETHER: usize = 4;
 
 /// Reads the status of all workspaces, or of one, as far as this visitor may know it.
 pub async fn read(
@@ -28,7 +31,7 @@ pub async fn read(
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
         installation: web.archive.installation(),
-        workspaces: try_join_all(read).await?,
+        workspaces: iter(read).buffered(TOGETHER).try_collect().await?,
         dead_letters: web.archive.backlog().await?.dead_letters,
     };
     Ok(if access.is_admin() { status } else { status.without_private_names() })

@@ -57,11 +57,20 @@ impl Figures {
         self.all == Sums::default()
     }
 
+    /// Adds everything but the choices, which are many.
     pub fn add(&mut self, other: &Self) {
-        self.all.add(&other.all);
+        self.add_sums(other);
         for (channel, sums) in &other.channels {
             self.channels.entry(channel.clone()).or_default().add(sums);
         }
+        for (key, delays) in &other.delays {
+            self.delays.entry(key.clone()).or_default().extend(delays);
+        }
+    }
+
+    /// Adds what is not told by channel.
+    pub fn add_sums(&mut self, other: &Self) {
+        self.all.add(&other.all);
         for (model, sums) in &other.models {
             self.models.entry(model.clone()).or_default().add(sums);
         }
@@ -71,10 +80,6 @@ impl Figures {
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(*outcome).or_default() += count;
         }
-        for (key, delays) in &other.delays {
-            self.delays.entry(key.clone()).or_default().extend(delays);
-        }
-        self.choices.extend(other.choices.iter().cloned());
     }
 
     pub fn add_messages(&mut self, messages: MessageCount) {

@@ -97,7 +97,8 @@ pub async fn by_channel(
     let Some((first, _)) = figures.longest.first() else { return Ok(BTreeMap::new()) };
     let oldest = Calendar { zone: &web.zone }.begin_of(*first);
     let marks = web.archive.marks_since(workspace, oldest).await?;
-    let mut channels = tally(&figures.total.choices, &marks);
+    let shown = figures.days.iter().flat_map(|(_, figures)| &figures.choices);
+    let mut channels = tally(shown, &marks);
     let begin = label_begin(&*web.archive, workspace, web.clock.now()).await?;
     let choices = figures.longest.iter().flat_map(|(_, figures)| &figures.choices);
     let recent = choices.filter(|choice| choice.at >= begin);
@@ -124,7 +125,10 @@ pub async fn by_channel(
 }
 
 /// Counts choices by channel. Marks take precedence.
-fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId, ChannelWelcome> {
+fn tally<'a>(
+    choices: impl Iterator<Item = &'a RatedChoice>,
+    marks: &[DecisionMark],
+) -> BTreeMap<ChannelId, ChannelWelcome> {
     let marks: HashMap<DecisionId, Mark> =
         marks.iter().map(|marked| (marked.decision, marked.mark)).collect();
     let mut channels: BTreeMap<ChannelId, ChannelWelcome> = BTreeMap::new();
@@ -214,6 +218,6 @@ mod tests {
         let expected = [("garden", garden), ("kitchen", kitchen)];
         let expected: BTreeMap<ChannelId, ChannelWelcome> =
             expected.map(|(channel, counts)| (ChannelId::new(channel), counts)).into();
-        assert_eq!(tally(&choices, &[mark]), expected);
+        assert_eq!(tally(choices.iter(), &[mark]), expected);
     }
 }

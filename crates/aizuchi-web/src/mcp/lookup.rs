@@ -18,7 +18,6 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::size;
 use crate::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
-use crate::room::decision;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, api, console, memories, views, workspaces};
 
@@ -217,7 +216,7 @@ impl Lookup<'_> {
         };
         match reference {
             Reference::Decision(id) => {
-                let found = decision::find(self.web, id).await?.ok_or_else(decision::absent)?;
+                let found = workspaces::decision(self.web, id).await?;
                 let details = DecisionDetails::load(&*self.web.archive, found).await?;
                 let explained = self.explain(details, language).await?;
                 Ok(json!({ "messages": [], "decisions": [explained] }))

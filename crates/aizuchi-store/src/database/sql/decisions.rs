@@ -142,7 +142,8 @@ statements! {
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT) AND decisions.is_addressed = 0";
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
-    PUT_EVALUATION = "UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
+    PUT_EVALUATION = "
+        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4, needed_confidence = ?5 WHERE id = ?1";
     // A closing without a verdict of its own, such as that of a post, keeps the judge's.
     /// An unsolicited post is no answer, even if the decision was addressed in the meantime or a question was deleted.
     CLOSE_DECISION = "

@@ -184,15 +184,21 @@ statements! {
     CHANNEL = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
-    /// What the user ?2 wrote in each channel, and how many decisions about it led to a post.
+    /// What the user ?2 wrote in each channel, and how many decisions about it led to a post; from the message on that
+    /// was heard ?3 messages before their last one.
     WRITTEN_BY = "
         SELECT m.channel, m.visibility, count(*) AS messages, max(m.at_ms) AS last_ms,
             count(DISTINCT CASE WHEN d.ended = 'spoke' THEN d.id END) AS answers
         FROM messages AS m INDEXED BY messages_by_author
         LEFT JOIN decisions AS d ON d.id = m.decision
         WHERE m.workspace = ?1 AND m.author = ?2 AND m.deleted_ms IS NULL
+            AND m.heard >= coalesce((SELECT n.heard FROM messages AS n INDEXED BY messages_by_author
+                WHERE n.workspace = ?1 AND n.author = ?2 ORDER BY n.heard DESC LIMIT 1 OFFSET ?3), 0)
         GROUP BY m.channel, m.visibility
         ORDER BY messages DESC, m.channel, m.visibility";
+    OLDER_MESSAGE_BY = "
+        SELECT heard FROM messages INDEXED BY messages_by_author
+        WHERE workspace = ?1 AND author = ?2 ORDER BY heard DESC LIMIT 1 OFFSET ?3";
     /// ?2 is a JSON list of one-element lists with an id each.
     SOME_USERS = "
         SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
