@@ -197,10 +197,7 @@ impl ReplayArgs {
                     "spoken_coverage": score.spoken_coverage(),
                     "share_in_exchange": score.share_in_exchange(),
                     "waits": score.waits(),
-                    "share_followed": score.share_followed(),
                     "share_of_posts_in_exchange": score.share_of_posts_in_exchange(),
-                    "share_of_posts_colliding": score.share_of_posts_colliding(),
-                    "share_of_lines_colliding": score.share_of_messages_colliding(),
                     "prefix_share": score.prefix_share(),
                     "messages_per_second": score.messages_per_second(),
                 })
