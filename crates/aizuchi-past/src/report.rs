@@ -7,7 +7,6 @@
 // The figures.
 pub mod moment;
 pub mod figures;
-pub mod around;
 pub mod channel;
 pub mod cost;
 pub mod builder;

@@ -10,8 +10,8 @@ use aizuchi_model::texts::builtin;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::people_around::{PeopleAround, is_within_hour};
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::report::around::{PeopleAround, is_within_hour};
 use crate::report::figures::{ChannelFigures, HourFigures, PostFigures, ReportSource};
 use crate::report::moment::{
     MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, ReportMoment,
