@@ -110,9 +110,8 @@ impl ReplayArgs {
             settings,
             bar: &bar,
         };
-        let (kind, model, end) =
-            (judge.kind(), judge.model(), recording.span.map(|(_, last)| last));
-        let mut builder = self.report.builder(&policies, kind, model, self.latency, end);
+        let end = recording.span.map(|(_, last)| last);
+        let mut builder = self.report.builder(&policies, &judge, self.latency, end);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
