@@ -20,6 +20,7 @@ use aizuchi_past::replay::judge::model::{
 use aizuchi_past::replay::judge::recorded::RecordedAnswers;
 use aizuchi_past::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use aizuchi_past::report::cost::PricedModel;
+use aizuchi_past::report::figures::JudgedBy;
 use aizuchi_store::database::location::DatabaseLocation;
 use anyhow::Context as _;
 use clap::{Args, value_parser};
@@ -33,7 +34,7 @@ use crate::cli::{number_of, tell};
 pub struct JudgeArgs {
     /// How to judge: `silent` never joins in, `speak` always does, `builtin` decides by the built-in rules, `model` asks the
     /// model of agents.judgment or of --model. Or a file with recorded answers, one JSON object per line: `room`, `message`,
-    /// `should_respond` and, if known, `confidence`, `delay_seconds`, `about` and `reason`; or `prompt_hash` and `answer`.
+    /// `should_respond` and, if known, `confidence`, `delay_seconds`, `about`, `reason` and `model`; or `prompt_hash` and `answer`.
     #[arg(long, value_name = "JUDGE", default_value = "builtin")]
     judge: JudgeChoice,
     /// With --judge model: spend at most this much, in the currency of models.currency. Judgments after
@@ -212,6 +213,17 @@ impl Judge {
                 let (name, prices) = (llm.model().to_owned(), limits.prices.clone());
                 Some(PricedModel { model: name, prices })
             }
+        }
+    }
+
+    /// Who gives the verdicts, as a report says it.
+    pub fn judged_by(&self) -> Option<JudgedBy> {
+        match self {
+            Judge::Plain(_) => None,
+            Judge::Recorded(answers) => {
+                Some(JudgedBy::Answers(answers.models.iter().cloned().collect()))
+            }
+            Judge::Model(model) => Some(JudgedBy::Model(model.model.llm.model().to_owned())),
         }
     }
 

@@ -110,9 +110,8 @@ impl ReplayArgs {
             settings,
             bar: &bar,
         };
-        let (kind, model, end) =
-            (judge.kind(), judge.model(), recording.span.map(|(_, last)| last));
-        let mut builder = self.report.builder(&policies, kind, model, self.latency, end);
+        let end = recording.span.map(|(_, last)| last);
+        let mut builder = self.report.builder(&policies, &judge, self.latency, end);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
@@ -197,10 +196,7 @@ impl ReplayArgs {
                     "spoken_coverage": score.spoken_coverage(),
                     "share_in_exchange": score.share_in_exchange(),
                     "waits": score.waits(),
-                    "share_followed": score.share_followed(),
                     "share_of_posts_in_exchange": score.share_of_posts_in_exchange(),
-                    "share_of_posts_colliding": score.share_of_posts_colliding(),
-                    "share_of_lines_colliding": score.share_of_messages_colliding(),
                     "prefix_share": score.prefix_share(),
                     "messages_per_second": score.messages_per_second(),
                 })

@@ -8,7 +8,6 @@ use aizuchi_model::persona::Language;
 use aizuchi_past::replay::{Policy, ReplayJudge};
 use aizuchi_past::report::anonymous::{Anonymity, anonymize};
 use aizuchi_past::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
-use aizuchi_past::report::cost::PricedModel;
 use aizuchi_past::report::figures::{LeftOut, Report, ReportSource};
 use aizuchi_past::report::page::page;
 use aizuchi_past::report::summary::summary;
@@ -16,6 +15,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::cli::judge::Judge;
 use crate::cli::locale::terminal_language;
 use crate::cli::write_private;
 
@@ -93,18 +93,17 @@ impl ReplayReportArgs {
     }
 
     /// Returns `None` if only the benchmark's figures are wanted: they are measured without a report, which takes time
-    /// to build. `model` is the model that judges, and `end` when the messages end.
+    /// to build. `end` is when the messages end.
     pub fn builder(
         &self,
         policies: &[Policy],
-        judge: ReplayJudge,
-        model: Option<PricedModel>,
+        judge: &Judge,
         latency_ms: u64,
         end: Option<Timestamp>,
     ) -> Option<ReportBuilder> {
         let is_wanted = !self.internals || self.report.is_some();
         let config = &policies.first().filter(|_| is_wanted)?.config;
-        let source = match judge {
+        let source = match judge.kind() {
             ReplayJudge::Silent => ReportSource::AlwaysSilent,
             ReplayJudge::Speak => ReportSource::AlwaysSpeak,
             ReplayJudge::Builtin => ReportSource::Builtin,
@@ -112,7 +111,8 @@ impl ReplayReportArgs {
         };
         let zone = config.time_zone_or(TimeZone::UTC);
         Some(ReportBuilder::new(ReportOptions {
-            judge: model,
+            judge: judge.model(),
+            judged_by: judge.judged_by(),
             latency_ms: Some(latency_ms),
             end,
             ..ReportOptions::new(config, source, zone)

@@ -363,7 +363,6 @@ fn decisions_are_scored_next_to_simple_rules() {
     | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.500 at 1.000 |
     | AUROC of confidence         |          1.000 |              – |              – |              – |               – |              – |
     | ECE of confidence           |          0.300 |              – |              – |              – |               – |              – |
-    | ECE after calibration       |              – |              – |              – |              – |               – |              – |
     | answers that cannot be read |              1 |              0 |              0 |              0 |               0 |              0 |
     | calls that failed           |              0 |              0 |              0 |              0 |               0 |              0 |
     | spoken at AMBIG/answered    | 1.000 (1 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 1.000 (1 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
@@ -380,7 +379,7 @@ fn decisions_are_scored_next_to_simple_rules() {
         printed["mind"]["all"],
         json!({
             "balanced_accuracy": 0.75, "missed": 0.5, "false_interventions": 0.0,
-            "auroc": 1.0, "ece": (0.1 + 0.6 + 0.2) / 3.0, "ece_calibrated": null,
+            "auroc": 1.0, "ece": (0.1 + 0.6 + 0.2) / 3.0,
             "speak_items": 2, "silent_items": 2, "ambiguous_items": 1, "spoken_at_ambiguous": 1.0,
             "unreadable": 1, "failed": 0,
         })

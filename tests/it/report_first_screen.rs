@@ -40,6 +40,7 @@ struct FirstScreen {
     week: String,
     at_open_questions: usize,
     open_questions: usize,
+    before_people: usize,
     in_mid_talk: usize,
     messages: usize,
     people: usize,
@@ -85,7 +86,7 @@ fn count(events: &[Value], messages: &[Message]) -> FirstScreen {
             !others.into_iter().any(|other| (0.0..=3600.0).contains(&(other.ts - one.ts)))
         })
         .collect();
-    let (mut posts, mut at_open, mut in_mid_talk) = (0, Vec::new(), 0);
+    let (mut posts, mut at_open, mut before_people, mut in_mid_talk) = (0, Vec::new(), 0, 0);
     for event in events.iter().filter(|event| event["kind"] == "speak") {
         let about = event["about"].as_str().or(event["message"].as_str()).unwrap();
         let (about, at) = (by_id[about], event["t"].as_f64().unwrap());
@@ -97,6 +98,12 @@ fn count(events: &[Value], messages: &[Message]) -> FirstScreen {
         if is_open && !at_open.contains(&&*about.id) {
             at_open.push(&*about.id);
         }
+        // Nobody answers in a thread here, so whoever writes next in the channel takes it up.
+        let of_others =
+            || messages.iter().filter(|one| one.room == about.room && one.author != about.author);
+        let next = of_others().map(|one| one.ts).find(|ts| *ts >= about.ts);
+        before_people +=
+            usize::from(next.is_some_and(|next| next > at && next - about.ts <= 3600.0));
         let is_near = |one: &&Message| {
             one.room == event["room"].as_str().unwrap()
                 && one.author != about.author
@@ -116,6 +123,7 @@ fn count(events: &[Value], messages: &[Message]) -> FirstScreen {
         week: week.trim_end_matches(".0").to_owned(),
         at_open_questions: at_open.len(),
         open_questions: open.len(),
+        before_people,
         in_mid_talk,
         messages: messages.len(),
         people: distinct(|one| &one.author),
@@ -135,14 +143,16 @@ fn shown(page: &str) -> FirstScreen {
     let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("{text:?}"));
     let row = between(page, "Joins in", "</tr>");
     let cells: Vec<&str> = row.split("<td").skip(1).map(|cell| between(cell, ">", "<")).collect();
-    let [(at_open, open), (mid_talk, _)] =
-        [cells[1], cells[2]].map(|cell| cell.split_once(" of ").unwrap());
+    let [(at_open, open), (before_people, all), (mid_talk, whole)] =
+        [cells[1], cells[2], cells[3]].map(|cell| cell.split_once(" of ").unwrap());
+    assert_eq!((all, whole), (between(&text, "would have spoken ", " times in "), all));
     FirstScreen {
         posts: number(between(&text, "would have spoken ", " times in ")),
         month: number(between(&text, " days, about ", " times a month")),
         week: cells[0].to_owned(),
         at_open_questions: number(at_open),
         open_questions: number(open),
+        before_people: number(before_people),
         in_mid_talk: number(mid_talk),
         messages: number(between(&text, "From ", " messages")),
         people: number(between(&text, " messages of ", " people")),
@@ -168,7 +178,8 @@ fn each_number_of_the_first_screen_follows_from_the_events() {
     let (page, json) = page_and_json(&history, &judged);
     let (mut events, messages) = (lines(&events), messages(&history));
     let expected = count(&events, &messages);
-    assert!(expected.in_mid_talk > 3 && expected.at_open_questions > 3, "{expected:?}");
+    let some = [expected.in_mid_talk, expected.at_open_questions, expected.before_people];
+    assert!(some.iter().all(|count| *count > 3), "{expected:?}");
     assert_eq!(shown(&page), expected);
     // The numbers count the lines: without one of them, they differ.
     let spoken = events.iter().rposition(|event| event["kind"] == "speak").unwrap();

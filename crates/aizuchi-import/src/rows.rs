@@ -333,9 +333,4 @@ impl<'a> RowList<'a> {
     pub fn until(self, end: usize) -> Self {
         Self { places: &self.places[..end.min(self.len())], ..self }
     }
-
-    /// Pairs of consecutive messages.
-    pub fn pairs(self) -> impl Iterator<Item = (MessageRow, MessageRow)> {
-        self.iter().zip(self.from(1).iter())
-    }
 }

@@ -11,6 +11,9 @@ pub mod ledger;
 // What was known when a decision was made.
 pub mod past_moment;
 
+// What people did around a message.
+pub mod people_around;
+
 // Figures side by side, of policies and of minds.
 mod table;
 

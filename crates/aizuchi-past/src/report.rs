@@ -7,7 +7,7 @@
 // The figures.
 pub mod moment;
 pub mod figures;
-pub mod around;
+pub mod cited;
 pub mod channel;
 pub mod cost;
 pub mod builder;

@@ -93,10 +93,14 @@ texts! {
     posts_a_week: "Posts a week" / "1 週間の投稿";
     posts_in_period: "Posts" / "投稿";
     at_open_questions: "At questions nobody took up within an hour" / "1 時間以内に誰も応じなかった質問への投稿";
+    before_people: "Not needed: somebody took it up soon after" / "なくてもよかった投稿（直後に誰かが応じた）";
     in_mid_talk: "While people were in mid-talk" / "人が話している最中の投稿";
     price_a_month: "Price a month" / "1 か月の費用";
     not_known_yet(command: &str, money: &str): "Not known yet. `{command}` finds out for {money}." / "まだわかりません。`{command}` で調べられます（{money}）。";
     not_known_unpriced(command: &str): "Not known yet. `{command}` finds out." / "まだわかりません。`{command}` で調べられます。";
+    before_people_means:
+        "Not needed: after the post, another person took up the same message, within an hour of it."
+        / "「なくてもよかった投稿」とは、投稿の後、元の発言から 1 時間以内に、ほかの人がその発言に応じていたものです。";
     mid_talk_means:
         "In mid-talk: within a minute before or after the post, somebody other than the one it answers wrote in the same conversation."
         / "「話している最中」とは、投稿の前後 1 分以内に、答える相手以外の人が同じ会話で発言していたことです。";
@@ -122,6 +126,7 @@ texts! {
     would_ask: "would have asked its model here" / "ここでモデルに尋ねていたはず";
     stayed_silent: "stayed silent here" / "ここでは黙っていた";
     because: "Why" / "理由";
+    cited: "Cited" / "引用元";
     then: "Then" / "その後";
     left_out_between(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
@@ -181,8 +186,14 @@ texts! {
         "If you set `response.mode: companion` without a model, it posts quotes of earlier messages that match a question: {posts} in this history, {mid_talk} of them in mid-talk."
         / "モデルなしで `response.mode: companion` にすると、質問に合う以前の発言を引用して投稿します。この履歴では {posts}、うち話している最中 {mid_talk} 回です。";
     counted_moments:
-        "The moments are picked by rule: questions that nobody took up, other messages, posts in mid-talk (those closest to a person’s message) and silences, spread over the period."
-        / "場面は、誰も応じなかった質問、そのほかの発言、話している最中の投稿（人の発言に最も近いもの）、黙っていた場面から、期間が偏らないよう一定の基準で選びました。";
+        "The moments are picked by rule: questions that nobody took up, other messages, posts that were not needed, posts in mid-talk (those closest to a person’s message) and silences, spread over the period."
+        / "場面は、誰も応じなかった質問、そのほかの発言、なくてもよかった投稿、話している最中の投稿（人の発言に最も近いもの）、黙っていた場面から、期間が偏らないよう一定の基準で選びました。";
+    judged_by_model(model: &str): "{model} decided whether to speak." / "話すかどうかは {model} が判断しました。";
+    judged_by_answers_of(models: &str):
+        "{models} decided whether to speak; its answers were read from a file." / "話すかどうかは {models} が判断しました（回答はファイルから読みました）。";
+    judged_by_answers:
+        "Answers from a file decided whether to speak. The file does not say what model gave them."
+        / "話すかどうかは、ファイルにある回答によります。どのモデルの回答かは記されていません。";
     counted_only_judged:
         "In a replay the model only decides whether to speak. What it would have written is not known."
         / "再生では、モデルは話すかどうかを決めるだけです。どんな文を書いたかはわかりません。";

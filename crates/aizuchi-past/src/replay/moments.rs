@@ -67,8 +67,6 @@ pub struct CallCount {
 pub struct Moments {
     pub moments: Vec<Moment>,
     pub judge_calls: CallCount,
-    /// The number of the judge's calls that were second looks. The ledger does not record it.
-    pub second_looks: u64,
     pub reply_calls: CallCount,
     /// The tokens that a judging model's answers used, by its own count: new answers, and cached ones.
     #[serde(default)]

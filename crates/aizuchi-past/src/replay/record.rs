@@ -82,8 +82,6 @@ pub struct PostRecord {
     pub thread: IdHash,
     /// The number of rows of the channel that had been heard.
     pub heard_rows: usize,
-    /// Whether a second look decided it.
-    pub is_second_look: bool,
     /// The message that it answers, if it is the first part of a post that nobody asked for.
     pub about: Option<IdHash>,
 }

@@ -23,8 +23,6 @@ const ASSUMED_POST_DELAY: SignedDuration = SignedDuration::from_secs(10);
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and a user goes on within this time after the persona would have spoken.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
-/// A message within this time after another one was already being typed when that one appeared: the two collide.
-const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 const DAY_SECONDS: i64 = 24 * 3_600;
 /// Longer waits count as this long, so that their number is bounded.
 const MAX_WAIT_SECONDS: f64 = 7200.0;
@@ -53,21 +51,12 @@ pub struct ReplayScore {
     pub answered_questions: usize,
     /// Judge calls whose answer would have landed in an active exchange.
     pub calls_in_exchange: usize,
-    /// Judge calls that a message follows within the collision window.
-    pub calls_followed: usize,
     pub spoken_posts: usize,
-    /// Posts that a second look decided.
-    pub second_look_posts: usize,
     /// How many posts that nobody asked for came how many seconds after the message that they answer.
     #[serde(skip)]
     waits: BTreeMap<u32, usize>,
     /// Posts that landed in an active exchange.
     pub posts_in_exchange: usize,
-    /// Posts that a message follows within the collision window.
-    pub posts_colliding: usize,
-    /// Human messages that another user's message follows within the collision window.
-    #[serde(rename = "lines_colliding")]
-    pub messages_colliding: usize,
     /// Decisions that failed, because the judge's answer is unknown.
     pub failed: usize,
     pub prompt_bytes: u64,
@@ -115,7 +104,6 @@ impl ReplayScore {
         }
         self.gated += record.gated;
         self.spoken_posts += record.posts.len();
-        self.second_look_posts += record.posts.iter().filter(|post| post.is_second_look).count();
         for post in &record.posts {
             if let Some(about) = post.about.and_then(|about| channel.rows.find(about)) {
                 let wait = post.at.duration_since(about.at()).as_secs_f64();
@@ -154,15 +142,12 @@ impl ReplayScore {
             let heard = humans.among_first(call.heard_rows);
             let is_in = lands_in_exchange(call.at, heard, spoken, humans);
             self.calls_in_exchange += usize::from(is_in);
-            self.calls_followed += usize::from(is_followed(humans, call.at));
         }
         for post in posts {
             let heard = humans.among_first(post.heard_rows);
             let is_in = lands_in_exchange(post.at, heard, post.at, humans);
             self.posts_in_exchange += usize::from(is_in);
-            self.posts_colliding += usize::from(is_followed(humans, post.at));
         }
-        self.messages_colliding += count_collisions(humans);
         for (index, question) in humans.iter().enumerate() {
             if !open.contains(&question.id) {
                 continue;
@@ -204,21 +189,8 @@ impl ReplayScore {
         share(self.calls_in_exchange, self.judge_calls)
     }
 
-    pub fn share_followed(&self) -> Option<f64> {
-        share(self.calls_followed, self.judge_calls)
-    }
-
     pub fn share_of_posts_in_exchange(&self) -> Option<f64> {
         share(self.posts_in_exchange, self.spoken_posts)
-    }
-
-    pub fn share_of_posts_colliding(&self) -> Option<f64> {
-        share(self.posts_colliding, self.spoken_posts)
-    }
-
-    /// Returns the share of human messages that collide with another user's.
-    pub fn share_of_messages_colliding(&self) -> Option<f64> {
-        share(self.messages_colliding, self.human_messages)
     }
 
     /// Returns the share of the prompts' bytes that are a prefix of the previous prompt of the same channel and day.
@@ -311,19 +283,6 @@ pub fn lands_in_exchange(
     let next = humans.partition_point(|row| row.at() <= spoken);
     let next = humans.get(next).map(|next| next.at().duration_since(spoken));
     authors.len() >= 2 && next.is_some_and(|gap| gap <= EXCHANGE_AFTER)
-}
-
-fn is_followed(humans: RowList<'_>, at: Timestamp) -> bool {
-    let next = humans.partition_point(|row| row.at() <= at);
-    humans.get(next).is_some_and(|next| next.at().duration_since(at) <= COLLISION_WINDOW)
-}
-
-/// Returns the number of messages that another user's message follows within the collision window.
-fn count_collisions(humans: RowList<'_>) -> usize {
-    let is_followed = |(one, next): &(MessageRow, MessageRow)| {
-        one.author != next.author && next.at().duration_since(one.at()) <= COLLISION_WINDOW
-    };
-    humans.pairs().filter(is_followed).count()
 }
 
 fn share(part: usize, whole: usize) -> Option<f64> {

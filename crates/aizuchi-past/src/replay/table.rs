@@ -15,7 +15,6 @@ pub fn table(scores: &[ReplayScore]) -> String {
     row("… overtaken while they ran", &|score| score.superseded_calls.to_string());
     row("… that looked a second time", &|score| score.second_looks.to_string());
     row("… that would land in an active exchange", &|score| share(score.share_in_exchange()));
-    row("… that somebody writes on within 5 s", &|score| share(score.share_followed()));
     row("settled by a gate without a call", &|score| score.gated.to_string());
     row("questions that nobody answered", &|score| match score.is_annotated {
         true => score.open_questions.to_string(),
@@ -25,16 +24,11 @@ pub fn table(scores: &[ReplayScore]) -> String {
     row("… spoken to within 600 s", &|score| share(score.spoken_coverage()));
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
-    row("… after a second look", &|score| score.second_look_posts.to_string());
     row("… seconds from the line: median, 90 %, worst", &|score| match score.waits() {
         Some(Waits { median, p90, worst }) => format!("{median}, {p90}, {worst}"),
         None => UNKNOWN.to_owned(),
     });
     row("… in an active exchange", &|score| share(score.share_of_posts_in_exchange()));
-    row("… with a line less than 5 s behind", &|score| share(score.share_of_posts_colliding()));
-    row("people's lines with another's so close", &|score| {
-        share(score.share_of_messages_colliding())
-    });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
     row("… shared with the prompt before, within a day", &|score| share(score.prefix_share()));
     row("replayed messages per second", &|score| format!("{:.0}", score.messages_per_second()));

@@ -147,7 +147,7 @@ impl Replacements {
 
     fn moment(&self, moment: &mut ReportMoment) {
         self.channel(&mut moment.channel);
-        let messages = moment.before.iter_mut().chain(&mut moment.after);
+        let messages = moment.before.iter_mut().chain(&mut moment.after).chain(&mut moment.cited);
         messages.for_each(|message| self.message(message));
         match &mut moment.act {
             MomentAct::Said(text) | MomentAct::WouldSay(text) => {

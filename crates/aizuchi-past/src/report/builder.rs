@@ -16,8 +16,8 @@ use crate::replay::moments::Moments;
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, ReportSums};
 use crate::report::cost::{CostBasis, MemoryCalls, PricedModel, ReplayCalls};
 use crate::report::figures::{
-    ChannelFigures, CostFigures, DAYS_OF_MONTH, LeftOut, Period, PolicyFigures, PostFigures,
-    Report, ReportSource, Way, WayFigures,
+    ChannelFigures, CostFigures, DAYS_OF_MONTH, JudgedBy, LeftOut, Period, PolicyFigures,
+    PostFigures, Report, ReportSource, Way, WayFigures,
 };
 use crate::report::moment::choose;
 
@@ -32,6 +32,8 @@ pub struct ReportOptions {
     pub costs: CostBasis,
     /// The model that judged, in a replay with one.
     pub judge: Option<PricedModel>,
+    /// Who judged, in a replay with verdicts.
+    pub judged_by: Option<JudgedBy>,
     /// Whether the config names a model, even if the replay uses another one.
     pub names_model: bool,
     pub latency_ms: Option<u64>,
@@ -57,6 +59,7 @@ impl ReportOptions {
                 configured: hosted.map(ToString::to_string).collect(),
             },
             judge: None,
+            judged_by: None,
             names_model: names_model(&config.agents),
             latency_ms: None,
             end: None,
@@ -123,9 +126,10 @@ impl ReportBuilder {
             self.include(first.at(), last.at());
         }
         let (source, end, names) = (self.options.source, self.options.end, &self.names);
-        let moments_of_channel = &moments.moments;
-        let analysis = ChannelAnalysis { channel, moments: moments_of_channel, names, source, end };
-        let report = analysis.report(&self.options.zone)?;
+        let (moments_of_channel, zone) = (&moments.moments, &self.options.zone);
+        let analysis =
+            ChannelAnalysis { channel, moments: moments_of_channel, names, source, zone, end };
+        let report = analysis.report()?;
         let memory = match source {
             ReportSource::Ledger => None,
             _ => Some(MemoryCalls::estimate(channel)?),
@@ -190,6 +194,7 @@ impl ReportBuilder {
             is_anonymous: false,
             prices_of: LIST_DATE,
             latency_ms: options.latency_ms,
+            judged_by: options.judged_by,
             names_model: options.names_model,
             persona: options.persona,
             currency: options.costs.currency,
@@ -231,6 +236,10 @@ impl PolicySums {
         };
         // Without a check, it is not known when the persona would speak.
         let ways_posts = posts.filter(|posts| checks > 0 || posts.count > 0);
+        // What was only wanted was not written, and a judge that always says no leaves replies unwritten.
+        let has_all_replies = sums.unposted == 0
+            && options.source != ReportSource::AlwaysSilent
+            && (options.source != ReportSource::Ledger || ways_posts.is_some());
         PolicyFigures {
             name: self.name,
             posts,
@@ -245,13 +254,7 @@ impl PolicySums {
                 ways_posts,
                 all.count - sums.unposted.min(all.count),
                 sums.answers,
-                // What was only wanted was not written, and a judge that always says no leaves replies unwritten.
-                ReplyPrices {
-                    cost: &cost,
-                    has_all: sums.unposted == 0
-                        && options.source != ReportSource::AlwaysSilent
-                        && (options.source != ReportSource::Ledger || ways_posts.is_some()),
-                },
+                &CostFigures { total: cost.total.filter(|_| has_all_replies), ..cost.clone() },
                 period,
             ),
             cost,
@@ -262,24 +265,15 @@ impl PolicySums {
     }
 }
 
-/// What was paid, or would be.
-#[derive(Clone, Copy)]
-struct ReplyPrices<'a> {
-    cost: &'a CostFigures,
-    /// Whether it has the replies of all posts.
-    has_all: bool,
-}
-
 /// The ways to run the persona. `unasked` is how many replies it wrote without being asked, at least by the rules that
-/// stand in for a model.
+/// stand in for a model. The total of the `cost` is `None` if it lacks the replies of some posts.
 fn ways(
     posts: Option<PostFigures>,
     unasked: usize,
     answers: usize,
-    prices: ReplyPrices<'_>,
+    cost: &CostFigures,
     period: Period,
 ) -> Vec<WayFigures> {
-    let cost = prices.cost;
     let per_month = |price: Option<f64>| period.per_days(price?, DAYS_OF_MONTH);
     // Replies are of about the same length, asked or unasked.
     let share = answers as f64 / (answers + unasked).max(1) as f64;
@@ -289,7 +283,7 @@ fn ways(
         .map(|way| {
             let (posts, price) = match way {
                 Way::OnlyWhenAsked => (Some(PostFigures::default()), when_asked),
-                Way::ProposesFirst | Way::JoinsIn => (posts, cost.total.filter(|_| prices.has_all)),
+                Way::ProposesFirst | Way::JoinsIn => (posts, cost.total),
             };
             WayFigures {
                 way,
@@ -315,17 +309,18 @@ mod tests {
             ..CostFigures::default()
         };
         let period = Period { from: None, to: None, days: DAYS_OF_MONTH };
-        let posts = Some(PostFigures { count: 3, at_open_questions: 1, in_mid_talk: 2 });
-        let prices = ReplyPrices { cost: &cost, has_all: true };
-        let found = ways(posts, 3, 1, prices, period);
+        let posts =
+            Some(PostFigures { count: 3, at_open_questions: 1, before_people: 1, in_mid_talk: 2 });
+        let found = ways(posts, 3, 1, &cost, period);
         let cents = |way: &WayFigures| (way.price_per_month.unwrap() * 100.0).round();
         assert_eq!(found.iter().map(cents).collect::<Vec<_>>(), [200.0, 1100.0, 1100.0]);
         assert_eq!(found[0].posts, Some(PostFigures::default()));
         let short = Period { days: 0.5, ..period };
-        let unwritten = ways(None, 0, 1, ReplyPrices { has_all: false, ..prices }, period);
+        let without_total = CostFigures { total: None, ..cost.clone() };
+        let unwritten = ways(None, 0, 1, &without_total, period);
         assert_eq!(unwritten[1].price_per_month.or(unwritten[2].price_per_month), None);
         assert!(unwritten[0].price_per_month.is_some());
-        let found = ways(None, 0, 0, prices, short);
+        let found = ways(None, 0, 0, &cost, short);
         assert!(
             found.iter().all(|way| way.price_per_month.is_none() && way.posts_per_week.is_none())
         );

@@ -7,11 +7,13 @@ use aizuchi_import::history::{MessageReader, RecordedChannel};
 use aizuchi_import::rows::{IdHash, MessageRow};
 use aizuchi_model::chat::MessageId;
 use aizuchi_model::texts::builtin;
+use aizuchi_structure::cues::Cues;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::people_around::{PeopleAround, is_within_hour};
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::report::around::{PeopleAround, is_within_hour};
+use crate::report::cited::find_cited;
 use crate::report::figures::{ChannelFigures, HourFigures, PostFigures, ReportSource};
 use crate::report::moment::{
     MAX_MOMENTS, MomentAct, MomentAuthor, MomentGroup, MomentMessage, Person, ReportMoment,
@@ -68,6 +70,7 @@ pub struct ChannelAnalysis<'a> {
     pub moments: &'a [Moment],
     pub names: &'a Names,
     pub source: ReportSource,
+    pub zone: &'a TimeZone,
     /// When the recording of all channels ends, if known.
     pub end: Option<Timestamp>,
 }
@@ -83,10 +86,10 @@ struct Candidate<'a> {
 
 impl<'a> ChannelAnalysis<'a> {
     /// Fails if a message cannot be read.
-    pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
+    pub fn report(&self) -> anyhow::Result<ChannelReport> {
         let people = PeopleAround::new(self.channel, self.end);
         let mut hours = [HourFigures::default(); 24];
-        let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
+        let hour = |at: Timestamp| self.zone.to_datetime(at).hour() as usize;
         let mut messages = 0;
         for row in self.channel.rows.human_messages() {
             messages += 1;
@@ -102,17 +105,17 @@ impl<'a> ChannelAnalysis<'a> {
         // A question that got a post is not counted for a second one.
         let mut left_open: HashSet<IdHash> = open.iter().map(|question| question.id).collect();
         let mut left_open_without_model = left_open.clone();
-        let mut candidates = Vec::new();
+        let (mut candidates, mut reader) = (Vec::new(), self.channel.reader());
         for moment in self.moments {
             if is_checked(moment) {
                 checks += 1;
                 sums.hours[hour(moment.at)].checks += 1;
             }
-            match (moment.kind, &moment.reason) {
-                (MomentKind::Spoke | MomentKind::WouldHaveSpoken, _) if moment.is_owed => {
-                    sums.answers += 1;
+            match moment.kind {
+                MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
+                    sums.answers += 1
                 }
-                (MomentKind::Spoke | MomentKind::WouldHaveSpoken, _) => {
+                MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
                     sums.known_verdicts += 1;
                     let about = self.about(&people, moment);
                     let thread = moment.thread.as_ref().map(MessageId::as_str);
@@ -122,9 +125,15 @@ impl<'a> ChannelAnalysis<'a> {
                             is_within_hour(&about, moment.at) && left_open.remove(&about.id)
                         })
                     };
+                    let is_posted =
+                        self.source == ReportSource::Ledger && moment.kind == MomentKind::Spoke;
+                    let taken_up = about.and_then(|about| people.taken_up(&about));
+                    let is_before =
+                        !is_posted && taken_up.is_some_and(|next| next.at() > moment.at);
                     let post = |is_open: bool| PostFigures {
                         count: 1,
                         at_open_questions: usize::from(is_open),
+                        before_people: usize::from(is_before),
                         in_mid_talk: usize::from(mid_talk.is_some()),
                     };
                     let is_at_open = is_open(&mut left_open);
@@ -138,26 +147,27 @@ impl<'a> ChannelAnalysis<'a> {
                     hour.in_mid_talk += usize::from(mid_talk.is_some());
                     if let Some(about) = about {
                         let mid_talk = mid_talk.map(|(row, after)| (row, after.as_secs_f64()));
-                        let (group, rank) = match mid_talk {
-                            Some((_, seconds)) => (MomentGroup::MidTalk, seconds.abs() as i64),
-                            None if is_at_open => {
-                                (MomentGroup::OpenQuestion, i64::from(about.is_short()))
-                            }
-                            None => (MomentGroup::Other, i64::from(about.is_short())),
+                        let group = match mid_talk {
+                            Some(_) => MomentGroup::MidTalk,
+                            None if is_at_open => MomentGroup::OpenQuestion,
+                            None if is_before => MomentGroup::BeforePeople,
+                            None => MomentGroup::Other,
                         };
+                        let is_short = i64::from(about.is_short());
+                        let rank = mid_talk.map_or(is_short, |(_, seconds)| seconds.abs() as i64);
                         candidates.push(Candidate { moment, group, rank, about, mid_talk });
                     }
                 }
-                (MomentKind::Reacted, _) => sums.reactions += 1,
-                (MomentKind::Failed, _) if !moment.is_owed => sums.unknown_verdicts += 1,
-                (MomentKind::Silent, _) if !moment.is_owed => {
+                MomentKind::Reacted => sums.reactions += 1,
+                MomentKind::Failed if !moment.is_owed => sums.unknown_verdicts += 1,
+                MomentKind::Silent if !moment.is_owed => {
                     sums.known_verdicts += usize::from(is_checked(moment));
-                    candidates.extend(self.silence(&people, moment));
+                    candidates.extend(self.silence(&people, moment, &mut reader)?);
                 }
-                (MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed, _) => {}
+                MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
             }
         }
-        sums.moments = self.select(&people, candidates)?;
+        sums.moments = self.select(&people, candidates, &mut reader)?;
         let name = self.channel.name.clone();
         Ok(ChannelReport { figures: ChannelFigures { name, messages, checks, posts }, sums })
     }
@@ -167,13 +177,23 @@ impl<'a> ChannelAnalysis<'a> {
         people.message(moment.about.as_ref().or(moment.message.as_ref())?.as_str())
     }
 
-    /// Returns a silence about a person's question as a candidate. What a stand-in for a model decided tells nothing.
-    fn silence(&self, people: &PeopleAround<'_>, moment: &'a Moment) -> Option<Candidate<'a>> {
+    /// Returns a silence as a candidate, if a person asked something, with or without a question mark, or told of trouble.
+    /// What a stand-in for a model decided tells nothing.
+    fn silence(
+        &self,
+        people: &PeopleAround<'_>,
+        moment: &'a Moment,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<Option<Candidate<'a>>> {
         let is_decided = self.source.has_verdicts() || !is_checked(moment);
-        let about = self.about(people, moment).filter(|about| !about.is_bot() && about.asks());
-        let about = about.filter(|_| is_decided)?;
-        let rank = i64::from(about.is_short()) + i64::from(people.taken_up(&about).is_some());
-        Some(Candidate { moment, group: MomentGroup::Silence, rank, about, mid_talk: None })
+        let about = self.about(people, moment).filter(|about| is_decided && !about.is_bot());
+        let Some(about) = about else { return Ok(None) };
+        if !Cues::from_text(&reader.read(&about)?.text).intersects(Cues::ASKS | Cues::TROUBLE) {
+            return Ok(None);
+        }
+        let is_less = [about.is_short(), about.names_somebody(), people.taken_up(&about).is_some()];
+        let rank = is_less.map(i64::from).iter().sum();
+        Ok(Some(Candidate { moment, group: MomentGroup::Silence, rank, about, mid_talk: None }))
     }
 
     /// Reads the conversations of the moments that may be shown. The report selects again from those of all channels.
@@ -181,8 +201,8 @@ impl<'a> ChannelAnalysis<'a> {
         &self,
         people: &PeopleAround<'_>,
         mut candidates: Vec<Candidate<'a>>,
+        reader: &mut MessageReader<'_>,
     ) -> anyhow::Result<Vec<ReportMoment>> {
-        let mut reader = self.channel.reader();
         let mut told = Vec::new();
         candidates.sort_by_key(|one| one.group);
         while let Some(group) = candidates.last().map(|one| one.group) {
@@ -190,7 +210,7 @@ impl<'a> ChannelAnalysis<'a> {
                 candidates.split_off(candidates.partition_point(|one| one.group < group));
             let rating = |one: &Candidate<'_>| (one.group, one.rank, one.moment.at);
             for one in choose_from(of_group, MAX_MOMENTS, rating) {
-                told.push(self.moment(people, &one, &mut reader)?);
+                told.push(self.moment(people, &one, reader)?);
             }
         }
         Ok(told)
@@ -213,14 +233,25 @@ impl<'a> ChannelAnalysis<'a> {
             person: self.author(&row),
             seconds: row.at().duration_since(about.at()).as_secs_f64(),
         });
+        let reason = self.reason(moment);
+        let mut cited = Vec::new();
+        if let Some(Reason::Written(reason)) = &reason {
+            for row in find_cited(reason, (self.channel, self.zone), moment.at)? {
+                cited.push(self.message(&row, about, reader)?);
+            }
+        }
+        let before = self.messages_before(before, about, reader)?;
+        // What is shown already is not shown twice.
+        cited.retain(|one| !before.contains(one));
         Ok(ReportMoment {
             group: candidate.group,
             channel: self.channel.name.clone(),
             at: moment.at,
-            before: self.messages_before(before, about, reader)?,
+            before,
             act: self.act(moment),
             after,
-            reason: self.reason(moment),
+            reason,
+            cited,
             is_hour_known: people.knows_hour_after(about),
             taken_up,
             mid_talk: candidate

@@ -17,24 +17,6 @@ pub enum PartKind {
     Emphasis,
 }
 
-impl TextPart {
-    pub fn is_code(&self) -> bool {
-        self.kind == PartKind::Code
-    }
-
-    pub fn is_block(&self) -> bool {
-        self.kind == PartKind::Block
-    }
-
-    pub fn is_strong(&self) -> bool {
-        self.kind == PartKind::Strong
-    }
-
-    pub fn is_emphasis(&self) -> bool {
-        self.kind == PartKind::Emphasis
-    }
-}
-
 /// Splits a text into code and other parts. An unclosed block, as in a text that was cut, extends to the end of the
 /// text; an unclosed single backquote is a plain character.
 pub fn parts(text: &str) -> Vec<TextPart> {

@@ -27,6 +27,8 @@ pub struct Report {
     pub currency: String,
     /// The date of the list prices.
     pub prices_of: &'static str,
+    /// Who judged in a replay.
+    pub judged_by: Option<JudgedBy>,
     /// The assumed median of a model call, in a replay.
     pub latency_ms: Option<u64>,
     /// Whether the config names a model. If not, the lines to copy name one.
@@ -58,6 +60,15 @@ impl ReportSource {
             ReportSource::AlwaysSpeak | ReportSource::Model | ReportSource::Ledger => true,
         }
     }
+}
+
+/// Who gave the verdicts of a replay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgedBy {
+    Model(String),
+    /// Recorded answers, and the models that they name.
+    Answers(Vec<String>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -105,6 +116,9 @@ pub struct PostFigures {
     pub count: usize,
     /// The open questions that got a post within an hour.
     pub at_open_questions: usize,
+    /// Posts after which another person took up the message that they answer, within an hour of it. Posts that were really
+    /// made are left out, because people may have answered them.
+    pub before_people: usize,
     /// Posts before or after which a person other than the one they answer wrote in that conversation within a minute.
     pub in_mid_talk: usize,
 }
@@ -199,6 +213,7 @@ impl PostFigures {
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
         self.at_open_questions += other.at_open_questions;
+        self.before_people += other.before_people;
         self.in_mid_talk += other.in_mid_talk;
     }
 }

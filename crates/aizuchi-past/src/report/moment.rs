@@ -31,6 +31,8 @@ pub struct ReportMoment {
     pub taken_up: Option<Person>,
     /// The person whose message is closest to a post in mid-talk. The seconds are negative if it came before the post.
     pub mid_talk: Option<Person>,
+    /// Older messages that the reason quotes or names, oldest first.
+    pub cited: Vec<MomentMessage>,
     /// How the moment compares with others of its group: the smallest is preferred.
     #[serde(skip)]
     pub rank: i64,
@@ -46,6 +48,8 @@ pub enum MomentGroup {
     /// At a question that nobody took up within an hour.
     OpenQuestion,
     Other,
+    /// Another person took it up after the post anyway.
+    BeforePeople,
     MidTalk,
     /// A person asked, and the persona stayed silent.
     Silence,
@@ -91,10 +95,11 @@ pub struct Person {
 }
 
 /// How many moments of each group are shown, if there are enough of all.
-const SHARES: [(MomentGroup, usize); 4] = [
+const SHARES: [(MomentGroup, usize); 5] = [
     (MomentGroup::OpenQuestion, 3),
-    (MomentGroup::Other, 2),
-    (MomentGroup::MidTalk, 3),
+    (MomentGroup::Other, 1),
+    (MomentGroup::BeforePeople, 2),
+    (MomentGroup::MidTalk, 2),
     (MomentGroup::Silence, 2),
 ];
 
@@ -223,6 +228,7 @@ mod tests {
             act: MomentAct::Silent,
             after: Vec::new(),
             reason: None,
+            cited: Vec::new(),
             is_hour_known: true,
             taken_up: None,
             mid_talk: None,
@@ -249,11 +255,9 @@ mod tests {
             of_group.collect::<Vec<_>>()
         };
         assert_eq!(of_group(MomentGroup::OpenQuestion), [6, 20, 33]);
-        assert_eq!(of_group(MomentGroup::MidTalk), [37, 38, 39], "the closest");
-        assert_eq!(
-            (of_group(MomentGroup::Other).len(), of_group(MomentGroup::Silence).len()),
-            (2, 2)
-        );
+        assert_eq!(of_group(MomentGroup::MidTalk), [38, 39], "the closest");
+        let others = [MomentGroup::Other, MomentGroup::BeforePeople, MomentGroup::Silence];
+        assert_eq!(others.map(|group| of_group(group).len()), [1, 2, 2]);
     }
 
     #[test]

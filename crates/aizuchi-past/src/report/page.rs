@@ -8,7 +8,7 @@ use askama::Template;
 use jiff::tz::TimeZone;
 
 use crate::report::charts::{ChannelBar, HEIGHT, HourChart, channel_bars, hour_chart};
-use crate::report::code::{TextPart, parts};
+use crate::report::code::{PartKind, TextPart, parts};
 use crate::report::config_lines::config_lines;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::format;
@@ -38,9 +38,9 @@ struct ReportPage<'a> {
     /// The sentences below the headline.
     more: Vec<Vec<TextPart>>,
     intro: String,
-    reach: Vec<&'static str>,
-    ways: Vec<WayView>,
-    posts_label: &'static str,
+    reach: Vec<String>,
+    ways: Vec<WayRow>,
+    post_labels: [&'static str; 4],
     prices: String,
     /// Whether it is known when the persona would post.
     is_known: bool,
@@ -53,16 +53,6 @@ struct ReportPage<'a> {
     set: Vec<TextPart>,
     details: Vec<Vec<TextPart>>,
     names: Vec<TextPart>,
-}
-
-struct WayView {
-    name: String,
-    means: &'static str,
-    /// Each number with its heading, which a narrow page shows beside it.
-    posts: Option<[(&'static str, String); 3]>,
-    /// What to do to know the posts.
-    unknown: Vec<TextPart>,
-    price: String,
 }
 
 struct ReportGroupView {
@@ -83,6 +73,8 @@ struct ReportMomentView {
     said: Option<Vec<TextPart>>,
     after: Vec<ReportMessageView>,
     reason: Option<String>,
+    /// The older messages that the reason refers to, with their dates.
+    cited: Vec<(String, ReportMessageView)>,
     then: String,
     is_open: bool,
 }
@@ -140,8 +132,6 @@ impl<'a> PageBuilder<'a> {
             None if report.is_anonymous => "",
             None => texts::names_verbatim(l),
         };
-        let (posts_label, rows) =
-            (sentences::posts_label(report, l), sentences::way_rows(report, l));
         ReportPage {
             l,
             tag: l.tag(),
@@ -157,8 +147,8 @@ impl<'a> PageBuilder<'a> {
             more: headline.map(|sentence| parts(&sentence)).collect(),
             intro: sentences::intro(report, self.zone, l),
             reach: sentences::reach(report, l),
-            ways: rows.into_iter().map(|row| WayView::new(row, posts_label, l)).collect(),
-            posts_label,
+            ways: sentences::way_rows(report, l),
+            post_labels: sentences::post_labels(report, l),
             prices: sentences::prices(report, policy, l),
             is_known: policy.posts.is_some(),
             asks_model: policy.moments.iter().any(|one| one.act == MomentAct::WouldAsk),
@@ -199,7 +189,9 @@ impl<'a> PageBuilder<'a> {
         let about = moment.before.iter().find(|message| message.is_about);
         ReportMomentView {
             class: match moment.group {
-                MomentGroup::OpenQuestion | MomentGroup::Other => "post",
+                MomentGroup::OpenQuestion | MomentGroup::Other | MomentGroup::BeforePeople => {
+                    "post"
+                }
                 MomentGroup::MidTalk => "mid-talk",
                 MomentGroup::Silence => "silence",
             },
@@ -213,6 +205,11 @@ impl<'a> PageBuilder<'a> {
             said,
             after: moment.after.iter().map(message).collect(),
             reason: sentences::reason(moment, l),
+            cited: moment
+                .cited
+                .iter()
+                .map(|one| (format::date_and_time(one.at, self.zone, l), self.message(one)))
+                .collect(),
             then: sentences::what_people_did(moment, l),
             is_open,
         }
@@ -242,21 +239,6 @@ impl<'a> PageBuilder<'a> {
                 texts::left_out_between(self.language, &messages)
             }),
         }
-    }
-}
-
-impl WayView {
-    fn new(row: WayRow, posts_label: &'static str, l: Language) -> Self {
-        let WayRow { name, means, posts, price } = row;
-        let [at_open, in_mid_talk] = [texts::at_open_questions(l), texts::in_mid_talk(l)];
-        let (posts, unknown) = match posts {
-            Ok([count, open, mid_talk]) => {
-                let posts = [(posts_label, count), (at_open, open), (in_mid_talk, mid_talk)];
-                (Some(posts), Vec::new())
-            }
-            Err(sentence) => (None, parts(&sentence)),
-        };
-        Self { name, means, posts, unknown, price }
     }
 }
 

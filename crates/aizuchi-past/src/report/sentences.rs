@@ -11,10 +11,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::replay::moments::Reason;
+use crate::report::code::{TextPart, parts};
 use crate::report::cost;
 use crate::report::figures::{
-    DAYS_OF_MONTH, LeftOut, LeftOutRecords, Period, PolicyFigures, PostFigures, Privacy, Report,
-    ReportSource, Way, WayFigures,
+    DAYS_OF_MONTH, JudgedBy, LeftOut, LeftOutRecords, Period, PolicyFigures, PostFigures, Privacy,
+    Report, ReportSource, Way, WayFigures,
 };
 use crate::report::format;
 use crate::report::moment::{MomentAct, MomentGroup, ReportMoment};
@@ -174,17 +175,19 @@ fn estimated(price: f64, report: &Report, language: Language) -> String {
 pub struct WayRow {
     pub name: String,
     pub means: &'static str,
-    /// Posts, posts at open questions and posts in mid-talk; or what to do to know them.
-    pub posts: Result<[String; 3], String>,
+    /// The numbers that [`post_labels`] names, or what to do to know them.
+    pub posts: Result<[String; 4], Vec<TextPart>>,
     pub price: String,
 }
 
-/// The heading of the numbers of posts.
-pub fn posts_label(report: &Report, language: Language) -> &'static str {
-    match report.period.days {
-        1.0.. => texts::posts_a_week(language),
-        _ => texts::posts_in_period(language),
-    }
+/// The headings of the numbers of posts.
+pub fn post_labels(report: &Report, language: Language) -> [&'static str; 4] {
+    let l = language;
+    let posts = match report.period.days {
+        1.0.. => texts::posts_a_week(l),
+        _ => texts::posts_in_period(l),
+    };
+    [posts, texts::at_open_questions(l), texts::before_people(l), texts::in_mid_talk(l)]
 }
 
 /// Returns the three ways, and for each further policy how it joins in.
@@ -221,18 +224,27 @@ fn way_row(
         };
         let [part, whole] = [posts.at_open_questions, policy.open_questions].map(format::count);
         // Of how many: the posts beside it may be those of a week.
-        let [part_of_posts, all] = [posts.in_mid_talk, posts.count].map(format::count);
-        let mid_talk = match posts.count {
-            0 => all,
-            _ => texts::of_total(l, &part_of_posts, &all),
+        let of_posts = |part: usize, all: usize| {
+            let [part, of_all] = [part, all].map(format::count);
+            if all == 0 { of_all } else { texts::of_total(l, &part, &of_all) }
         };
-        [count, texts::of_total(l, &part, &whole), mid_talk]
+        // Of what was really posted it is not known: people may have answered the post.
+        let known = match report.source {
+            ReportSource::Ledger => policy.unposted.min(posts.count),
+            _ => posts.count,
+        };
+        let before_people = match known {
+            0 if posts.count > 0 => format::UNKNOWN.to_owned(),
+            _ => of_posts(posts.before_people, known),
+        };
+        let mid_talk = of_posts(posts.in_mid_talk, posts.count);
+        [count, texts::of_total(l, &part, &whole), before_people, mid_talk]
     });
     let price = way.price_per_month;
     WayRow {
         name: name.to_owned(),
         means,
-        posts: posts.ok_or_else(|| not_known(report, policy, l)),
+        posts: posts.ok_or_else(|| parts(&not_known(report, policy, l))),
         price: price.map_or(format::UNKNOWN.to_owned(), |price| estimated(price, report, l)),
     }
 }
@@ -285,6 +297,7 @@ pub fn group(group: MomentGroup, language: Language) -> &'static str {
     match group {
         MomentGroup::OpenQuestion => texts::group_open(language),
         MomentGroup::Other => texts::group_other(language),
+        MomentGroup::BeforePeople => texts::before_people(language),
         MomentGroup::MidTalk => texts::group_mid_talk(language),
         MomentGroup::Silence => texts::group_silence(language),
     }
@@ -333,15 +346,23 @@ pub fn what_people_did(moment: &ReportMoment, language: Language) -> String {
 }
 
 /// Says what a team asks first: what a replay cannot know, and what leaves the machine.
-pub fn reach(report: &Report, language: Language) -> Vec<&'static str> {
+pub fn reach(report: &Report, language: Language) -> Vec<String> {
     let l = language;
-    match report.source {
-        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
-            vec![texts::leaves_nothing(l)]
+    let judged = report.judged_by.as_ref().map(|judged_by| match judged_by {
+        JudgedBy::Model(model) => texts::judged_by_model(l, model),
+        JudgedBy::Answers(models) if models.is_empty() => texts::judged_by_answers(l).to_owned(),
+        JudgedBy::Answers(models) => {
+            texts::judged_by_answers_of(l, &models.join(list_separator(l)))
         }
-        ReportSource::Model => vec![texts::counted_only_judged(l), texts::leaves_to_model(l)],
-        ReportSource::Ledger => vec![texts::leaves_to_model(l)],
-    }
+    });
+    let fixed: &[&str] = match report.source {
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
+            &[texts::leaves_nothing(l)]
+        }
+        ReportSource::Model => &[texts::counted_only_judged(l), texts::leaves_to_model(l)],
+        ReportSource::Ledger => &[texts::leaves_to_model(l)],
+    };
+    judged.into_iter().chain(fixed.iter().map(|text| (*text).to_owned())).collect()
 }
 
 /// Says how things were counted, and what is left out.

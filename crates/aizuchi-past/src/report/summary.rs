@@ -8,7 +8,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use crate::report::figures::{Report, ReportSource};
-use crate::report::sentences::{headline, posts_label, prices, way_rows};
+use crate::report::sentences::{headline, post_labels, prices, way_rows};
 
 /// Formats the headline and the table of the page. `has_page` says whether a page was written.
 pub fn summary(report: &Report, language: Language, has_page: bool) -> String {
@@ -21,15 +21,10 @@ pub fn summary(report: &Report, language: Language, has_page: bool) -> String {
     }
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header([
-        texts::way(l),
-        posts_label(report, l),
-        texts::at_open_questions(l),
-        texts::in_mid_talk(l),
-        texts::price_a_month(l),
-    ]);
+    let labels = [texts::way(l)].into_iter().chain(post_labels(report, l));
+    table.set_header(labels.chain([texts::price_a_month(l)]));
     for row in way_rows(report, l) {
-        let unknown = || ["–", "–", "–"].map(str::to_owned);
+        let unknown = || ["–"; 4].map(str::to_owned);
         let posts = row.posts.unwrap_or_else(|_| unknown());
         table.add_row([row.name].into_iter().chain(posts).chain([row.price]));
     }
@@ -37,7 +32,7 @@ pub fn summary(report: &Report, language: Language, has_page: bool) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let _ = writeln!(text, "\n{table}\n");
-    let _ = writeln!(text, "{}", texts::mid_talk_means(l));
+    let _ = writeln!(text, "{} {}", texts::before_people_means(l), texts::mid_talk_means(l));
     let _ = writeln!(text, "{}", prices(report, policy, l));
     if !has_page {
         let hint = match report.source {

@@ -3,21 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 
 use aizuchi_import::history::RecordedChannel;
-use aizuchi_import::rows::{IdHash, MessageRow};
-use jiff::{SignedDuration, Timestamp};
+use aizuchi_import::rows::IdHash;
+use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::people_around::{ANSWER_WINDOW, PeopleAround};
 use crate::replay::record::{PostRecord, Record};
-use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questions, within};
+use crate::replay::score::{by_thread, in_thread, lands_in_exchange, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
 pub type UtcDay = i64;
 
-/// Without data about which message answers which, a question is taken up if another user writes within this time.
-const TAKEN_UP_WITHIN: SignedDuration = SignedDuration::from_mins(30);
-/// A question is reached by a post within this time …
-const REACHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
-/// … while it is among this number of newest messages.
+/// A question is reached by a post while nobody may have taken it up, and it is among this number of newest messages.
 const REACHED_MESSAGES: usize = 20;
 
 /// Sums over days.
@@ -29,7 +26,7 @@ pub struct TuneFigures {
     pub posts: u64,
     /// Posts into an active exchange.
     pub posts_in_exchange: u64,
-    /// Questions that nobody answered.
+    /// Questions that nobody took up within an hour.
     pub questions: u64,
     /// Of these, the ones that a post reached.
     pub reached_questions: u64,
@@ -82,7 +79,8 @@ pub fn day_of(at: Timestamp) -> UtcDay {
 /// Adds the events of a channel to the days on which they happened.
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let rows = &channel.rows;
-    let questions = unanswered_questions(channel);
+    let questions = PeopleAround::new(channel, None).open_questions();
+    let questions: HashSet<IdHash> = questions.iter().map(|question| question.id).collect();
     let posts = by_thread(&record.posts, |post| post.thread);
     for call in record.calls.iter() {
         on_day(days, call.at).calls += 1;
@@ -105,7 +103,7 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
             figures.messages += 1;
             if questions.contains(&message.id) {
                 let below = in_thread(&posts, message.id, |post| post.thread);
-                let (asked, window) = (message.at(), REACHED_WITHIN);
+                let (asked, window) = (message.at(), ANSWER_WINDOW);
                 let below = within(below, asked, window, |post| post.at);
                 let beside = within(here, asked, window, |post| post.at);
                 let is_in_sight = |post: &PostRecord| {
@@ -124,36 +122,4 @@ fn on_day(days: &mut BTreeMap<UtcDay, TuneFigures>, at: Timestamp) -> &mut TuneF
     let figures = days.entry(day_of(at)).or_default();
     figures.days = 1;
     figures
-}
-
-/// Questions that nobody answered, as the recording says or, if it does not, because no other user wrote soon after
-/// them.
-fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
-    if channel.is_annotated {
-        return open_questions(channel);
-    }
-    let rows = &channel.rows;
-    let Some(end) = rows.last().map(|row| row.at()) else { return HashSet::new() };
-    let replies = rows.replies().filter(|(reply, _)| !reply.is_bot());
-    let mut answered: HashSet<IdHash> = replies.map(|(_, asked)| asked.id).collect();
-    let answered_below =
-        rows.threads().filter(|thread| !rows.human_messages_in(*thread).is_empty());
-    answered.extend(answered_below.map(|thread| rows.thread_id(thread)));
-    let mut questions = HashSet::new();
-    for messages in rows.threads().map(|thread| rows.human_messages_in(thread)) {
-        for (index, message) in messages.iter().enumerate() {
-            let is_soon =
-                |later: &MessageRow| later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN;
-            let mut soon = messages.from(index + 1).iter().take_while(is_soon);
-            let is_known = end.duration_since(message.at()) > TAKEN_UP_WITHIN;
-            if message.has_question_mark()
-                && is_known
-                && !answered.contains(&message.id)
-                && soon.all(|later| later.author == message.author)
-            {
-                questions.insert(message.id);
-            }
-        }
-    }
-    questions
 }

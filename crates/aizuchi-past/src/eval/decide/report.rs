@@ -82,7 +82,6 @@ fn score_json(score: &DecisionScore) -> Value {
         "false_interventions": score.false_interventions(),
         "auroc": score.auroc,
         "ece": score.ece,
-        "ece_calibrated": score.ece_calibrated,
         "speak_items": score.wanted,
         "silent_items": score.unwanted,
         "ambiguous_items": score.either,
@@ -104,7 +103,6 @@ pub fn tables(report: &DecisionReport, baselines: &[DecisionReport]) -> String {
     row("unseen half", &|report| split_cell(&report.held_out));
     row("AUROC of confidence", &|report| number(report.all.auroc));
     row("ECE of confidence", &|report| number(report.all.ece));
-    row("ECE after calibration", &|report| number(report.all.ece_calibrated));
     row("answers that cannot be read", &|report| report.all.unreadable.to_string());
     row("calls that failed", &|report| report.all.failed.to_string());
     for (index, (kind, _)) in report.kinds.iter().enumerate() {

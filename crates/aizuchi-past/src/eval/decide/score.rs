@@ -1,18 +1,11 @@
 //! Scores answers over items.
 
-use aizuchi_model::decision::calibration::{Calibration, Scored};
-use sha2::{Digest, Sha256};
-
 use crate::answer::MindAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel};
 use crate::eval::decide::{DecisionAnswer, ItemAnswer};
 
 /// The number of bins of the expected calibration error.
 const CALIBRATION_BINS: usize = 10;
-/// The folds of the cross-validated calibration: each confidence is calibrated by the answers of the other folds.
-const CALIBRATION_FOLDS: u8 = 5;
-/// The minimum number of answers for a calibration.
-const MIN_CALIBRATION_ANSWERS: usize = 50;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionScore {
@@ -30,8 +23,6 @@ pub struct DecisionScore {
     pub auroc: Option<f64>,
     /// The expected calibration error.
     pub ece: Option<f64>,
-    /// The expected calibration error after an isotonic calibration of the confidences, cross-validated.
-    pub ece_calibrated: Option<f64>,
 }
 
 impl DecisionScore {
@@ -63,12 +54,7 @@ impl DecisionScore {
             .iter()
             .filter_map(|(item, answer)| ConfidentAnswer::new(item, answer))
             .collect();
-        Self {
-            auroc: auroc(&sure),
-            ece: ece(&sure),
-            ece_calibrated: ece(&calibrated(&sure)),
-            ..score
-        }
+        Self { auroc: auroc(&sure), ece: ece(&sure), ..score }
     }
 
     pub fn items(&self) -> usize {
@@ -107,8 +93,6 @@ struct ConfidentAnswer {
     confidence: f64,
     /// The confidence that the persona should speak.
     speak_confidence: f64,
-    /// The cross-validation fold from whose calibration it is held out.
-    fold: u8,
 }
 
 impl ConfidentAnswer {
@@ -126,8 +110,6 @@ impl ConfidentAnswer {
             is_correct: *should_respond == is_wanted,
             confidence,
             speak_confidence,
-            // Not the byte that splits the items into halves.
-            fold: Sha256::digest(item.id.as_bytes())[1] % CALIBRATION_FOLDS,
         })
     }
 }
@@ -165,29 +147,6 @@ fn ece(sure: &[ConfidentAnswer]) -> Option<f64> {
     (!sure.is_empty()).then(|| bins.iter().map(distance).sum::<f64>() / sure.len() as f64)
 }
 
-/// Returns the answers with calibrated confidences: the share of answers in the other folds with the same confidence
-/// that were right. Empty if there are too few answers.
-fn calibrated(sure: &[ConfidentAnswer]) -> Vec<ConfidentAnswer> {
-    if sure.len() < MIN_CALIBRATION_ANSWERS {
-        return Vec::new();
-    }
-    let folds = (0..CALIBRATION_FOLDS).flat_map(|fold| {
-        let scored = |sure: &ConfidentAnswer| Scored {
-            score: sure.confidence,
-            is_yes: sure.is_correct,
-            weight: 1.0,
-        };
-        let others = sure.iter().filter(|sure| sure.fold != fold).map(scored);
-        let calibration = Calibration::fit(&others.collect::<Vec<_>>());
-        let own = sure.iter().filter(move |sure| sure.fold == fold);
-        own.map(move |sure| ConfidentAnswer {
-            confidence: calibration.rate(sure.confidence),
-            ..*sure
-        })
-    });
-    folds.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,11 +154,11 @@ mod tests {
     fn sure(is_wanted: bool, says: bool, confidence: f64) -> ConfidentAnswer {
         let speak_confidence = if says { confidence } else { 1.0 - confidence };
         let is_correct = says == is_wanted;
-        ConfidentAnswer { is_wanted, is_correct, confidence, speak_confidence, fold: 0 }
+        ConfidentAnswer { is_wanted, is_correct, confidence, speak_confidence }
     }
 
     #[test]
-    fn confidence_is_ranked_and_calibrated() {
+    fn confidence_ranks_items_and_is_as_right_as_it_says() {
         let all = [
             sure(true, true, 0.9),
             sure(true, false, 0.6),
@@ -211,26 +170,5 @@ mod tests {
         // One of two answers at 0.9 is right, the one at 0.6 is wrong, and the one at 0.8 is right.
         assert!((ece(&all).unwrap() - (0.8 + 0.6 + 0.2) / 4.0).abs() < 1e-9);
         assert_eq!((auroc(&all[..2]), ece(&[])), (None, None));
-    }
-
-    #[test]
-    fn confidences_are_calibrated_by_the_answers_of_the_other_folds() {
-        // At 0.9 three of four are right, at 0.6 half are.
-        let answers: Vec<ConfidentAnswer> = (0..400_u16)
-            .map(|number| {
-                let (confidence, wrong) = if number % 2 == 0 { (0.9, 4) } else { (0.6, 2) };
-                let answer = sure(true, (number / 2) % wrong != 0, confidence);
-                ConfidentAnswer {
-                    fold: (number / 8 % u16::from(CALIBRATION_FOLDS)) as u8,
-                    ..answer
-                }
-            })
-            .collect();
-        assert!((ece(&answers).unwrap() - 0.125).abs() < 1e-9);
-        let after = calibrated(&answers);
-        assert_eq!(after.len(), answers.len());
-        assert!(ece(&after).unwrap() < 0.01);
-        assert!(calibrated(&answers[..MIN_CALIBRATION_ANSWERS - 1]).is_empty());
-        assert_eq!(ece(&calibrated(&[])), None);
     }
 }

@@ -31,6 +31,8 @@ struct AnswerFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CachedAnswer {
     pub answer: String,
+    #[serde(default)]
+    pub model: String,
     pub usage: Usage,
 }
 

@@ -200,7 +200,7 @@ impl ModelJudge {
     /// Answers a prompt of any kind, from the cache or, if it may ask, by a call.
     pub async fn answer(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let key = answer_key(self.model.llm.model(), &self.model.parameters, prompt);
-        if let Some(CachedAnswer { answer, usage }) = self.model.cache.find(&key) {
+        if let Some(CachedAnswer { answer, usage, .. }) = self.model.cache.find(&key) {
             self.state().counts.from_cache += 1;
             return Ok(LlmResponse::new(answer, usage));
         }
@@ -216,7 +216,8 @@ impl ModelJudge {
             }
         }
         let response = self.call(prompt).await?;
-        let answer = CachedAnswer { answer: response.text.clone(), usage: response.usage };
+        let (answer, model) = (response.text.clone(), self.model().to_owned());
+        let answer = CachedAnswer { answer, model, usage: response.usage };
         if let Err(error) = self.model.cache.insert(&key, prompt, answer) {
             self.state().counts.failure.get_or_insert_with(|| format!("{error:#}"));
         }

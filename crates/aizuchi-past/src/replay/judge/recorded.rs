@@ -1,7 +1,7 @@
 //! Answers that were recorded elsewhere: JSON Lines, each identified by the hash of its prompt, or by the message that
 //! it is about.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub struct RecordedAnswers {
     by_prompt: HashMap<String, String>,
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
+    /// The models that gave them, as far as the lines say so.
+    pub models: BTreeSet<String>,
     pub bad_lines: Vec<(u64, String)>,
     /// The model that is asked, or only priced, about messages from this time on that have no answer. The earlier ones
     /// are heard only to learn the channel's rhythm, so their verdicts do not matter.
@@ -46,7 +48,7 @@ pub struct RecordedCounts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum RecordedLine {
-    Answer { prompt_hash: String, answer: String },
+    Answer { prompt_hash: String, answer: String, model: Option<String> },
     Judgment(RecordedJudgment),
 }
 
@@ -67,6 +69,8 @@ struct RecordedJudgment {
     reaction: Option<String>,
     #[serde(default)]
     look_again_seconds: Option<u32>,
+    /// The model that gave it.
+    model: Option<String>,
 }
 
 impl RecordedAnswers {
@@ -75,13 +79,15 @@ impl RecordedAnswers {
         let bytes = input_file::read(path, MAX_KEPT_BYTES)
             .with_context(|| format!("cannot read {shown}"))?;
         let (mut by_prompt, mut by_message) = (HashMap::new(), HashMap::new());
-        let mut bad_lines = Vec::new();
+        let (mut models, mut bad_lines) = (BTreeSet::new(), Vec::new());
         read_lines(&mut &bytes[..], &mut |number, line| {
             match line.and_then(parse) {
-                Ok(RecordedLine::Answer { prompt_hash, answer }) => {
+                Ok(RecordedLine::Answer { prompt_hash, answer, model }) => {
+                    models.extend(model);
                     by_prompt.insert(prompt_hash, answer);
                 }
-                Ok(RecordedLine::Judgment(judgment)) => {
+                Ok(RecordedLine::Judgment(mut judgment)) => {
+                    models.extend(judgment.model.take());
                     let key = (judgment.channel.clone(), judgment.message.clone());
                     by_message.insert(key, judgment);
                 }
@@ -95,6 +101,7 @@ impl RecordedAnswers {
         Ok(Self {
             by_prompt,
             by_message,
+            models,
             bad_lines,
             otherwise: None,
             bystander: bystander(),
@@ -112,6 +119,7 @@ impl RecordedAnswers {
         Self {
             by_prompt: HashMap::new(),
             by_message: verdicts.into_iter().map(verdict).collect(),
+            models: BTreeSet::new(),
             bad_lines: Vec::new(),
             otherwise: None,
             bystander: bystander(),
@@ -154,6 +162,7 @@ impl RecordedJudgment {
             reason: judgment.reason,
             reaction: judgment.reaction,
             look_again_seconds: judgment.look_again_seconds,
+            model: None,
         }
     }
 

@@ -73,7 +73,6 @@ fn calls_and_posts_count_where_they_are() {
         at: at(second),
         thread: IdHash::from_thread(thread),
         heard_rows: 2,
-        is_second_look: false,
         about: None,
     });
     record.posts = posts.into_iter().collect();
@@ -104,7 +103,6 @@ fn waits_are_counted_from_the_answered_message() {
         at: Timestamp::from_second(second).unwrap(),
         thread: IdHash::from_thread(None),
         heard_rows: 4,
-        is_second_look: false,
         about: about.map(IdHash::new),
     };
     let posts = [post(50, Some("2")), post(103, Some("3")), post(103, Some("7")), post(104, None)];

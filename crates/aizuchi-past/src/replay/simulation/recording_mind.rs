@@ -72,9 +72,6 @@ impl RecordingMind {
             prefix_bytes,
         };
         record.calls.push(call);
-        if let Some(moments) = record.moments.as_mut().filter(|_| is_second_look) {
-            moments.second_looks += 1;
-        }
         if record.events.is_some() {
             let mut event =
                 record.event(ReplayEventKind::JudgeCalled, &prompt.context.conversation);

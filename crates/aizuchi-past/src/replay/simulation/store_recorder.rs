@@ -63,14 +63,13 @@ impl StoreRecorder {
         record.failed += usize::from(kind == ReplayEventKind::Failed);
         if kind == ReplayEventKind::Speak {
             let (at, heard_rows) = (record.now, record.heard_rows);
-            let is_second_look = claim.second_looks > 0;
             let about = match &claim.work {
                 Work::Post(item) if !claim.is_owed && item.id == item.first_in_draft => {
                     item.metadata.about.as_ref().map(|about| IdHash::new(about.as_str()))
                 }
                 Work::Post(_) | Work::Judge(_) | Work::Reply(_) => None,
             };
-            record.posts.push(PostRecord { at, thread, heard_rows, is_second_look, about });
+            record.posts.push(PostRecord { at, thread, heard_rows, about });
         }
         let mut event = record.event(kind, conversation);
         if let StepResult::Silent(closing) = &outcome.result {
