@@ -146,6 +146,7 @@ impl CommandReplies {
             PlanCommand::Make => {
                 let made = plans.iter().find(|plan| {
                     plan.asker == request.user
+                        && plan.message == request.message
                         && plan.made.as_millisecond() == request.at.as_millisecond()
                 });
                 match made {

@@ -178,7 +178,8 @@ impl Inbox {
                 _ => None,
             };
             let receipt = self.hear_delivery(delivery).instrument(span.clone()).await?;
-            if let Some(edit) = edit.filter(|_| receipt.is_new) {
+            // The message itself is withheld as a command, so its edit is not.
+            if let Some(edit) = edit {
                 self.move_edited_plans(&edit).instrument(span.clone()).await?;
             }
             // A deletion that is delivered again finds what is left of them.

@@ -50,16 +50,18 @@ impl Worker<'_> {
             Some(gate) => return Ok(StepResult::Silent(self.close_by_gate(gate, gates.limit))),
             None => None,
         };
+        let asker = self.name_of_asker(plan, &context).await?;
         let worded = match plan.kind {
-            PlanKind::Post => self.word_planned(claim, plan, &context, superseded, trace).await?,
+            PlanKind::Post => {
+                self.word_planned(claim, (plan, &asker), &context, superseded, trace).await?
+            }
             PlanKind::Reminder | PlanKind::CheckBack | PlanKind::FollowUp => None,
         };
         let (text, known_urls, lineage) = worded.unwrap_or_else(|| {
             let known_urls = self.known_urls(&context);
-            (self.planned_text(plan, &context), known_urls, Lineage::default())
+            (self.planned_text(plan, &asker), known_urls, Lineage::default())
         });
         let posts = to_posts(&text, &known_urls, platform.max_post_length());
-        let asker = to_single_line(context.display_name(&plan.asker));
         let why = texts::plans::asked_by(self.persona.language, Name(&asker));
         let metadata = DraftMetadata {
             lineage: lineage_with(plan, lineage),
@@ -97,18 +99,26 @@ impl Worker<'_> {
         Ok(None)
     }
 
+    /// The asker's name. Their message is a command, and so not part of the context.
+    async fn name_of_asker(&self, plan: &Plan, context: &Context) -> Result<String, StoreError> {
+        let asker = [plan.asker.clone()].into_iter().collect();
+        let workspace = &plan.conversation.workspace;
+        let known = self.command_answers.archive.some_users(workspace, &asker).await?;
+        let name = known.first().map_or(context.display_name(&plan.asker), |user| &*user.name);
+        Ok(to_single_line(name))
+    }
+
     /// Has a model word a post, if a model replies here.
     async fn word_planned(
         &self,
         claim: &Claim,
-        plan: &Plan,
+        (plan, asker): (&Plan, &str),
         context: &Context,
         superseded: &CancellationToken,
         trace: &mut StepTrace<'_>,
     ) -> Result<Option<(String, KnownUrls, Lineage)>, StepError> {
-        let asker = to_single_line(context.display_name(&plan.asker));
         let what = to_single_line(&plan.what);
-        let reason = texts::plans::to_post_now(self.persona.language, Name(&asker), &what);
+        let reason = texts::plans::to_post_now(self.persona.language, Name(asker), &what);
         let intent = Intent { reason, ..Intent::default() };
         let context =
             Arc::new(Context { intent: Some(intent), owed: Vec::new(), ..context.clone() });
@@ -120,20 +130,19 @@ impl Worker<'_> {
         }
     }
 
-    fn planned_text(&self, plan: &Plan, context: &Context) -> String {
+    fn planned_text(&self, plan: &Plan, asker: &str) -> String {
         let language = self.persona.language;
-        let asker = to_single_line(context.display_name(&plan.asker));
         let what = texts::plans::what_or_none(language, &plan.what);
         let text = match (&plan.whom, plan.kind) {
-            (Whom::Asker, PlanKind::CheckBack) => texts::plans::check_back(language, &asker, what),
-            (Whom::Asker, _) => texts::plans::reminder(language, &asker, what),
+            (Whom::Asker, PlanKind::CheckBack) => texts::plans::check_back(language, asker, what),
+            (Whom::Asker, _) => texts::plans::reminder(language, asker, what),
             (Whom::Named(name), PlanKind::FollowUp) => {
-                texts::plans::follow_up(language, name, Name(&asker), what)
+                texts::plans::follow_up(language, name, Name(asker), what)
             }
             (Whom::Named(name), _) => {
-                texts::plans::reminder_from(language, name, Name(&asker), what)
+                texts::plans::reminder_from(language, name, Name(asker), what)
             }
-            (Whom::Channel, _) => texts::plans::reminder_to_all(language, Name(&asker), what),
+            (Whom::Channel, _) => texts::plans::reminder_to_all(language, Name(asker), what),
         };
         let (due, now) = (plan.due_in_zone(), self.now().to_zoned(plan.zone.clone()));
         let due = texts::times::moment(language, &due, &now);

@@ -33,7 +33,9 @@ pub async fn make(
     plan: &Plan,
 ) -> Result<(), StoreError> {
     let (asker, made) = (plan.asker.as_str(), plan.made.as_millisecond());
-    let known = query(sql::plans::HAS_PLAN).bind(workspace.as_str()).bind(asker).bind(made);
+    let message = plan.message.as_ref().map_or("", MessageId::as_str);
+    let known = query(sql::plans::HAS_PLAN).bind(workspace.as_str()).bind(asker);
+    let known = known.bind(made).bind(message);
     if known.fetch_optional(&mut *connection).await?.is_some() {
         return Ok(());
     }
@@ -58,7 +60,7 @@ pub async fn make(
         .bind(channel.as_str())
         .bind(thread)
         .bind(asker)
-        .bind(plan.message.as_ref().map_or("", MessageId::as_str))
+        .bind(message)
         .bind(audience)
         .bind(whom)
         .bind(plan.kind.name())

@@ -11,8 +11,8 @@ macro_rules! message_json {
                     (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS person
                      FROM json_each(m.mentions)) AS j
                  CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.person) END,
-            CASE m.decision WHEN (SELECT id FROM decisions INDEXED BY decisions_open
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) THEN 1 ELSE 0 END,
+            CASE m.decision WHEN (SELECT decision FROM steps
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3) THEN 1 ELSE 0 END,
             CASE WHEN m.decision IS NULL THEN 1 ELSE 0 END,
             CASE m.thread WHEN ?3 THEN
                 (SELECT json_group_array(json_array(l.version, l.parent, l.probability)) FROM links AS l
@@ -151,8 +151,8 @@ statements! {
                 AND closed_ms IS NOT NULL AND state IS NOT NULL
              ORDER BY id DESC LIMIT 1) AS last_verdict,
             (SELECT json_array(json(judgment), conversation_state, considered) FROM decisions
-             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
-             ORDER BY id DESC LIMIT 1) AS verdict,
+             WHERE id = (SELECT decision FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3)
+                AND closed_ms IS NULL) AS verdict,
             (WITH near AS (
                 SELECT line, thread, at_ms, row_number() OVER (ORDER BY at_ms DESC, id DESC) AS place FROM
                     (SELECT rowid AS line, thread, at_ms, id FROM messages INDEXED BY messages_in_channel

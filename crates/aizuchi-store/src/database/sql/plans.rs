@@ -15,8 +15,9 @@ statements! {
             recurrence, zone, made_ms, due_ms, ready_ms)
         VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM plans WHERE workspace = ?2), ?2, ?3, ?4, ?5, ?6, ?7, ?8,
             ?9, ?10, ?11, ?12, ?13, ?14, ?14)";
-    /// Whether this user has made a plan at this time already, as a command that is carried out again would.
-    HAS_PLAN = "SELECT id FROM plans WHERE workspace = ?1 AND asker = ?2 AND made_ms = ?3 LIMIT 1";
+    /// Whether this user has made a plan by this message, or by a slash command at this time, already.
+    HAS_PLAN = "
+        SELECT id FROM plans WHERE workspace = ?1 AND asker = ?2 AND made_ms = ?3 AND message = ?4 LIMIT 1";
     /// How many pending plans a user has, and a channel.
     COUNT_PLANS = "
         SELECT count(*) FILTER (WHERE asker = ?2) AS of_user, count(*) FILTER (WHERE channel = ?3) AS in_channel
