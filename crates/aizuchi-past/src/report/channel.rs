@@ -188,7 +188,7 @@ impl<'a> ChannelAnalysis<'a> {
         let is_decided = self.source.has_verdicts() || !is_checked(moment);
         let about = self.about(people, moment).filter(|about| is_decided && !about.is_bot());
         let Some(about) = about else { return Ok(None) };
-        if !Cues::from_text(&reader.read(&about)?.text).intersects(Cues::ASKS | Cues::TROUBLE) {
+        if !Cues::from_text(&reader.read(&about)?.text).contains(Cues::ASKS) {
             return Ok(None);
         }
         let is_less = [about.is_short(), about.names_somebody(), people.taken_up(&about).is_some()];
