@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 
-use aizuchi_model::plan::request::{PlanRequest, Whom};
+use aizuchi_model::plan::Whom;
+use aizuchi_model::plan::request::PlanRequest;
 use aizuchi_model::plan::time_expression::When;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};

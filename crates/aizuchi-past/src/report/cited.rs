@@ -17,8 +17,10 @@ const MAX_CITED: usize = 2;
 const MIN_QUOTED_BYTES: usize = 12;
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"“([^“”]+)”|"([^"]+)"|「([^「」]+)」|(?:^|[\s(（])['‘](.+?)['’](?:$|[\s,.;:!?)）])"#)
-        .expect("the pattern is valid")
+    Regex::new(
+        r#"“([^“”]+)”|"([^"]+)"|「([^「」]+)」|(?:^|[\s(（])['‘](.+?)['’](?:$|[\s,.;:!?)）])"#,
+    )
+    .expect("the pattern is valid")
 });
 /// Matches the time by which prompts name a message.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
