@@ -175,6 +175,11 @@ impl DecisionDetails {
         values
     }
 
+    /// The message that the decision is about, or else the newest one that it covers.
+    pub fn cause(&self) -> Option<&StoredMessage> {
+        self.about.as_ref().or(self.considered.last())
+    }
+
     /// What happened after the decision was closed. `None` if nothing has yet.
     pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
         let next = &self.decision.follow_up;

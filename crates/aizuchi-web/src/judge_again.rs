@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::{Channel, WorkspaceId};
 use aizuchi_model::decision::limit::Limit;
 use aizuchi_model::decision::{Decision, DecisionId, Judgment};
@@ -29,6 +28,7 @@ use crate::access::Visitor;
 use crate::api::json;
 use crate::language::PageLanguage;
 use crate::refusal::Refusal;
+use crate::room::decision;
 use crate::shadow::Cap;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, JsonResult, Web, shadow, workspaces};
@@ -57,8 +57,7 @@ impl RejudgeTarget {
     ) -> Result<Self, ApiProblem> {
         require_models(access, workspace)?;
         let query = DecisionQuery::One { workspace: workspace.clone(), id };
-        let decision =
-            web.archive.decisions(query).await?.pop().ok_or(ActionRefusal::NoDecision)?;
+        let decision = web.archive.decisions(query).await?.pop().ok_or_else(decision::absent)?;
         let shown = Shown::Decisions(std::slice::from_ref(&decision));
         workspaces::record_look(web, access, workspace, shown).await?;
         let channels = web.archive.channels(workspace).await?.into_iter();
@@ -192,7 +191,7 @@ pub async fn judge(
     id: Result<Path<i64>, PathRejection>,
     body: Result<Json<JudgeBody>, JsonRejection>,
 ) -> JsonResult<JudgedAgainAnswer> {
-    let Path(id) = id.map_err(|_| ActionRefusal::NoDecision)?;
+    let Path(id) = id.map_err(|_| decision::absent())?;
     let body = json(body, refusals::format_of_judge)?;
     let cap = body.cap.map(Cap::new).transpose()?;
     let access = &visitor.access;
@@ -201,7 +200,7 @@ pub async fn judge(
     let workspace = match workspaces::find_only(&web, body.workspace.as_deref()).await? {
         Some(workspace) => workspace,
         None => {
-            let found = workspaces::decision(&web, id).await?;
+            let found = decision::find(&web, id).await?.ok_or_else(decision::absent)?;
             found.conversation.workspace
         }
     };

@@ -372,7 +372,7 @@ fn routes(web: Arc<Web>) -> Router {
                 .post(console::orders::order)
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
-        .route("/decisions/{id}", get(console::decision::find))
+        .route("/decisions/{id}", get(room::decision::decision))
         .route("/events", get(room::events::events))
         .route(
             "/login",

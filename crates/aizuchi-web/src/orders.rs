@@ -22,6 +22,7 @@ use crate::actions::requests;
 use crate::api::known_channel;
 use crate::order_journal::may_name_users;
 use crate::refusal::Refusal;
+use crate::room::decision;
 use crate::views::SpendingView;
 use crate::workspaces::WorkspaceParameter;
 use crate::{ApiProblem, JsonResult, Web, views, workspaces};
@@ -197,11 +198,11 @@ requests! {
     format_of_mark |it, web, access, id| {
         access.require_orders()?;
         let id = DecisionId(id);
-        let found = workspaces::decision(web, id).await?;
+        let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
         let workspace = found.conversation.workspace;
         let named = workspaces::find_only(web, it.workspace.as_deref()).await?;
         if named.is_some_and(|named| named != workspace) {
-            return Err(ActionRefusal::NoDecision.into());
+            return Err(decision::absent());
         }
         Ok(Order::MarkDecision { workspace, id, mark: it.mark, by: access.signature() })
     }

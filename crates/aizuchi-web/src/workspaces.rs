@@ -8,9 +8,9 @@ use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::access_role::AccessRole;
 use aizuchi_model::chat::local::workspace_id;
 use aizuchi_model::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_model::decision::Decision;
 use aizuchi_model::decision::consent::Consent;
 use aizuchi_model::decision::proposal::Proposal;
-use aizuchi_model::decision::{Decision, DecisionId};
 use aizuchi_model::flow::DeadLetter;
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
@@ -156,17 +156,6 @@ pub async fn channel(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<Cha
     found.ok_or_else(|| {
         ActionRefusal::UnknownChannel { id: id.to_owned(), workspace: workspace.clone() }.into()
     })
-}
-
-/// Finds a decision in any workspace.
-pub async fn decision(web: &Web, id: DecisionId) -> Result<Decision, ApiProblem> {
-    for workspace in all(web).await? {
-        let query = DecisionQuery::One { workspace, id };
-        if let Some(decision) = web.archive.decisions(query).await?.pop() {
-            return Ok(decision);
-        }
-    }
-    Err(ActionRefusal::NoDecision.into())
 }
 
 /// Whether a thread has any message. Its first one may be older than the known history of the channel.

@@ -150,16 +150,26 @@ async fn a_decision_page_shows_prompts_and_answers() {
     alice.expect_messages(&["", "", "", "alice, this might help"]).await;
     alice.click_on_message("alice, this might help", "decision-link").await;
 
-    let parts = "return ['[data-testid=outcome] .outcome', '[data-testid=considered] .text', '[data-testid=why]'].map((part) => document.querySelector(part)?.textContent)";
-    let why = "alice asked the room something and nobody has answered";
-    alice.expect_result(parts, json!(["spoke", "who has the key to the shed?", why])).await;
-    // What the models were asked is collapsed.
-    let is_folded = "return ![...document.querySelectorAll('[data-testid=call] pre')].some((it) => it.checkVisibility())";
+    let outcome = "return document.querySelector('[data-testid=outcome]')?.textContent.replace(/\\s+/g, ' ').trim()";
+    alice.expect_result(outcome, json!("Aizuchi spoke.")).await;
+    let parts = "return ['about', 'why'].map((part) => document.querySelector(`[data-testid=${part}] p, p[data-testid=${part}]`).textContent)";
+    let told =
+        ["who has the key to the shed?", "alice asked the room something and nobody has answered"];
+    alice.expect_result(parts, json!(told)).await;
+    // Optional details are collapsed.
+    let is_folded = "return !document.querySelector('[data-testid=call]').checkVisibility()";
     alice.expect_result(is_folded, json!(true)).await;
+    alice
+        .expect_result(
+            "document.querySelector('[data-testid=more]').open = true; return true",
+            json!(true),
+        )
+        .await;
     let calls = "return [...document.querySelectorAll('[data-testid=call]')].map((call) => {
-        const text = (part) => call.querySelector(`[data-testid=${part}]`).textContent;
-        const isAsked = text('prompt').includes('who has the key to the shed?');
-        return [call.querySelector('h3').textContent, isAsked, text('answer').includes('alice')];
+        call.querySelector('summary').click();
+        const [prompt, answer] = call.querySelectorAll('pre');
+        const isAsked = prompt.checkVisibility() && prompt.textContent.includes('who has the key to the shed?');
+        return [call.querySelector('h3').textContent, isAsked, answer.textContent.includes('alice')];
     })";
     alice
         .expect_result(calls, json!([["Judge: used", true, true], ["Reply: used", true, true]]))

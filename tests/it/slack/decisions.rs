@@ -36,7 +36,7 @@ async fn a_decision_is_found_by_its_link_and_shown_to_holders_of_the_token() {
 
     // Without a token, any local user can open the page, so it shows no text.
     let shown = page(&harness, &program, None).await;
-    assert!(shown.contains("shown only to people who have signed in"), "{shown}");
+    assert!(shown.contains("shown here only if http.token is set"), "{shown}");
     assert!(!shown.contains("no longer kept"), "{shown}");
     for text in ["roses", "Patience", "Mio asked"] {
         assert!(!shown.contains(text), "{text} is shown in {shown}");
@@ -51,6 +51,6 @@ async fn a_decision_is_found_by_its_link_and_shown_to_holders_of_the_token() {
     for text in ["what do the roses need?", "Patience.", "#attic"] {
         assert!(shown.contains(text), "{text} is missing in {shown}");
     }
-    assert!(!shown.contains("shown only to people"), "{shown}");
+    assert!(!shown.contains("shown here only"), "{shown}");
     assert_eq!(program.stop(), Some(0));
 }

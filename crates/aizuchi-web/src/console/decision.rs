@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aizuchi_actions::access::Access;
-use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::{AuthorKind, MessageId};
 use aizuchi_model::context::links::{LinkSource, MessageLinks};
 use aizuchi_model::decision::mark::DecisionMark;
@@ -24,17 +23,18 @@ use aizuchi_store::stored_message::StoredMessage;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
-use axum::response::{Html, Redirect};
+use axum::response::Html;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::access::Visitor;
 use crate::console::decision::sections::{ShownSection, sections};
 use crate::console::layout::{
-    Layout, Section, TimeView, channel_address, decision_address, judge_again_address, render,
+    Layout, Section, TimeView, channel_address, judge_again_address, render,
 };
 use crate::console::marking::MarkingView;
 use crate::console::reason::reason;
 use crate::language::PageLanguage;
+use crate::room::decision::absent;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, workspaces};
 
@@ -126,10 +126,10 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     place: Result<Path<(String, i64)>, PathRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let Path((workspace, id)) = place.map_err(|_| ActionRefusal::NoDecision)?;
+    let Path((workspace, id)) = place.map_err(|_| absent())?;
     let workspace = workspaces::find(&web, Some(&workspace)).await?;
     let query = DecisionQuery::One { workspace: workspace.clone(), id: DecisionId(id) };
-    let decision = web.archive.decisions(query).await?.pop().ok_or(ActionRefusal::NoDecision)?;
+    let decision = web.archive.decisions(query).await?.pop().ok_or_else(absent)?;
     let access = &visitor.access;
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let marks = web.archive.marks(&workspace, &[decision.id]).await?;
@@ -197,16 +197,6 @@ pub async fn page(
         rating,
         after,
     })
-}
-
-/// `GET /decisions/{id}`: leads to the page of a decision in any workspace.
-pub async fn find(
-    State(web): State<Arc<Web>>,
-    id: Result<Path<i64>, PathRejection>,
-) -> Result<Redirect, ApiProblem> {
-    let Path(id) = id.map_err(|_| ActionRefusal::NoDecision)?;
-    let found = workspaces::decision(&web, DecisionId(id)).await?;
-    Ok(Redirect::to(&decision_address(&found.conversation.workspace, found.id)))
 }
 
 /// How welcome the reply or silence was, and why. `None` if it was not the persona's own choice, or while it is not

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aizuchi_actions::refusal::ActionRefusal;
 use aizuchi_model::chat::WorkspaceId;
 use aizuchi_model::decision::{DecisionId, Judgment};
 use aizuchi_model::persona::Language;
@@ -22,6 +21,7 @@ use crate::access::Visitor;
 use crate::console::layout::{Layout, Section, decision_address, judge_again_address, render};
 use crate::judge_again::{RejudgeResult, RejudgeTarget, ask};
 use crate::language::PageLanguage;
+use crate::room::decision;
 use crate::shadow::{Cap, CostText, USUAL_CAP, is_builtin};
 use crate::{ApiProblem, Web, shadow, workspaces};
 
@@ -122,7 +122,7 @@ async fn show(
     path: DecisionPath,
     cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
-    let Path((workspace, id)) = path.map_err(|_| ActionRefusal::NoDecision)?;
+    let Path((workspace, id)) = path.map_err(|_| decision::absent())?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let id = DecisionId(id);
     let target = RejudgeTarget::read(web, &visitor.access, (&workspace, id)).await?;

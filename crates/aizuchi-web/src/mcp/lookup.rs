@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::size;
 use crate::mcp::tool::{DECISIONS_LIMIT, LookupTool, SEARCH_LIMIT};
+use crate::room::decision;
 use crate::workspaces::Shown;
 use crate::{ApiProblem, Web, api, console, memories, views, workspaces};
 
@@ -216,7 +217,7 @@ impl Lookup<'_> {
         };
         match reference {
             Reference::Decision(id) => {
-                let found = workspaces::decision(self.web, id).await?;
+                let found = decision::find(self.web, id).await?.ok_or_else(decision::absent)?;
                 let details = DecisionDetails::load(&*self.web.archive, found).await?;
                 let explained = self.explain(details, language).await?;
                 Ok(json!({ "messages": [], "decisions": [explained] }))
