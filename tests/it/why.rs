@@ -54,7 +54,7 @@ async fn silence_and_speech_are_explained_while_the_program_runs() {
       Conversation: ongoing
       Verdict: stay silent
       Reason: nobody asked the room anything
-      Confidence: 0.0
+      Confidence: 0.0 (0.0 was needed to speak)
       About: alice: my lunch was [0mgood
       Model call: Judge: used (Model: none, the built-in rules; At: 0-0-0 0:0:0 UTC; Took: 0.0 s)
       How it ended: stayed silent — nobody asked the room anything

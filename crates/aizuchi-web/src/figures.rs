@@ -108,7 +108,7 @@ pub async fn count_weeks(web: Arc<Web>) {
     loop {
         let today = reader(&web).calendar.day_of(web.clock.now());
         if let Err(error) = count_week(&web).await {
-            tracing::warn!(%error, "cannot count the last week: {error}");
+            tracing::warn!(%error, "cannot count the last week");
         }
         let midnight = reader(&web).calendar.begin_of(Day(today.0 + 1));
         web.clock.sleep_until(midnight).await;
