@@ -63,8 +63,11 @@ async fn private_words_of_a_server_reach_no_address_of_another_role() {
     let mut addresses = walk.pages();
     addresses.retain(|it| it.contains("C0ATTIC") || it.contains("/console/decisions/"));
     addresses.extend(
-        ["/console", "/console/channels", "/console/queue", "/console/failures", "/console/orders"]
-            .map(str::to_owned),
+        [
+            "/console", "/console/channels", "/console/queue", "/console/plans",
+            "/console/failures", "/console/orders",
+        ]
+        .map(str::to_owned),
     );
     let url = postgres::database();
     let mut migrate = aizuchi();

@@ -375,7 +375,7 @@ impl JournalNames {
                 true => Some((format!("{by} {what}"), SignedDuration::from_hours(24))),
                 false => IN_ONE_GO.contains(&record.kind).then(|| {
                     let key = format!("{by} {what} {} {}", until.is_some(), channels.is_some());
-                    (key, SignedDuration::from_secs(1))
+                    (key, SignedDuration::from_secs(10))
                 }),
             },
             what,
