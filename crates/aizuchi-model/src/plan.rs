@@ -2,6 +2,7 @@
 //! neither waits for the conversation in which it was asked for, nor delays it.
 
 pub mod recurrence;
+mod words;
 pub mod time_expression;
 pub mod request;
 
@@ -19,6 +20,7 @@ number_id!(
 );
 
 named_enum! {
+    #[derive(strum::EnumString)]
     pub enum PlanKind {
         /// Remind somebody of something.
         Reminder,

@@ -216,7 +216,8 @@ fn name_of(day: Weekday) -> &'static str {
     WEEKDAYS[usize::from(day.to_monday_zero_offset().unsigned_abs())].1
 }
 
-fn weekday_of(name: &str) -> Option<Weekday> {
+/// Returns the day of this short name.
+pub fn weekday_of(name: &str) -> Option<Weekday> {
     WEEKDAYS.iter().find(|(_, it)| *it == name).map(|(day, _)| *day)
 }
 

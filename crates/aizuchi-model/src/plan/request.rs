@@ -11,6 +11,7 @@ use jiff::Zoned;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
 use crate::plan::time_expression::token::{Token, tokens};
 use crate::plan::time_expression::{TimePhrase, Unclear, When, is_japanese, time_phrases};
+use crate::plan::words::named_meanings;
 use crate::plan::{PlanKind, Whom};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,20 @@ pub struct PlanRequest {
     /// What to say or do, in the asker's words, without the order and the time. Empty if only that was said.
     pub what: String,
 }
+
+/// How a verb is used.
+#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+enum VerbUse {
+    /// It is said of reminders only.
+    Sure,
+    /// It is said of other things, too.
+    Weak,
+    /// It is said to somebody.
+    Tell,
+}
+
+named_meanings!(VerbUse);
 
 /// An order in a text.
 struct PlanOrder {
@@ -97,6 +112,14 @@ fn joined<'p>(phrases: impl Iterator<Item = &'p TimePhrase>) -> Option<SaidTime>
         all.add(more);
         all
     })
+}
+
+/// Returns a text without the quotation marks around it, if they are one pair.
+fn unquoted<'t>(what: &'t str, pairs: &[(char, char)]) -> &'t str {
+    let quoted = pairs.iter().find_map(|(open, close)| {
+        what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
+    });
+    quoted.unwrap_or(what)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ pub mod token;
 pub mod said;
 pub mod resolve;
 pub mod zone;
+pub mod series;
+pub mod lead;
 pub mod english;
 pub mod japanese;
 
@@ -13,7 +15,7 @@ use std::ops::Range;
 use jiff::Zoned;
 
 use crate::plan::recurrence::Recurrence;
-use crate::plan::time_expression::english::Lead;
+use crate::plan::time_expression::lead::Lead;
 use crate::plan::time_expression::said::SaidTime;
 use crate::plan::time_expression::token::{Token, TokenReader, tokens};
 
@@ -59,7 +61,7 @@ const EDGE: usize = 250;
 pub fn parse_time(text: &str, now: &Zoned) -> Option<(When, Range<usize>)> {
     let tokens = tokens(text);
     let mut phrases = time_phrases(&tokens).into_iter();
-    let mut whole = phrases.next().or_else(|| english::bare_clock(&tokens))?;
+    let mut whole = phrases.next().or_else(|| english::clock::bare_clock(&tokens))?;
     for phrase in phrases {
         whole.said.add(phrase.said);
         whole.tokens.end = phrase.tokens.end;

@@ -1,153 +1,31 @@
 //! Requests in English: "remind us on Friday at 9 to …", "every Friday at 17:00 post a recap here". An order begins its
 //! clause, so that "did you remind Bob?" is none.
 
-use crate::plan::request::{PlanKind, PlanOrder, Whom, joined};
-use crate::plan::time_expression::english::Lead;
+use crate::plan::request::{PlanKind, PlanOrder, VerbUse, Whom, joined, unquoted};
+use crate::plan::time_expression::lead::Lead;
 use crate::plan::time_expression::said::SaidTime;
 use crate::plan::time_expression::token::{Token, TokenReader};
 use crate::plan::time_expression::{TimePhrase, Unclear, is_japanese};
+use crate::plan::words::{ENGLISH, word_lists};
 
-/// The words of which one is in each order.
-pub const VERBS: [&str; 39] = [
-    "remind", "reminder", "reminded", "reminders", "wake", "ping", "nudge", "poke", "buzz",
-    "notify", "alert", "message", "dm", "tell", "let", "check", "come", "get", "circle", "look",
-    "revisit", "follow", "ask", "try", "take", "chase", "post", "write", "share", "say", "send",
-    "announce", "publish", "summarize", "summarise", "recap", "give", "shout", "schedule",
-];
-
-/// What stands before an order.
-const OPENINGS: [&str; 37] = [
-    "please", "pls", "plz", "hey", "hi", "hello", "ok", "okay", "so", "and", "then", "also",
-    "just", "now", "oh", "yes", "can you", "could you", "would you", "will you", "can u",
-    "could u", "kindly", ",", "i want you to", "i need you to", "i'd like you to", "maybe",
-    "i would like you to", "don't forget to", "remember to", "make sure to", "be sure to",
-    "possibly", "thanks", "if you could", "you can",
-];
+word_lists! { ENGLISH;
+    pub VERBS: &str,
+    OPENINGS: &str,
+    REMIND_ME: &str,
+    TELL: (&str, (PlanKind, VerbUse)),
+    POST: &str,
+    CHECK_BACK: &str,
+    CHANNEL: &str,
+    NO_NAMES: &str,
+    QUESTIONS: &str,
+    GOES_ON: &str,
+    OF_ANOTHER: &str,
+    EVENTS: &str,
+    NO_ANSWER: &str,
+}
 
 const CLAUSE_ENDS: [&str; 13] =
     ["", ".", "!", "?", ";", ":", "\n", ",", "and", "then", "but", "—", "–"];
-
-/// To be reminded, whoever says it.
-const REMIND_ME: [&str; 17] = [
-    "set a reminder",
-    "set up a reminder",
-    "set another reminder",
-    "set reminder",
-    "create a reminder",
-    "add a reminder",
-    "make a reminder",
-    "schedule a reminder",
-    "i need a reminder",
-    "i want a reminder",
-    "i'd like a reminder",
-    "i want to be reminded",
-    "i'd like to be reminded",
-    "i need to be reminded",
-    "don't let me forget",
-    "set me a reminder",
-    "give me a reminder",
-];
-
-/// Verbs before whom it is said to.
-const TELL: [(&str, (PlanKind, bool)); 26] = [
-    ("remind", (PlanKind::Reminder, false)),
-    ("wake", (PlanKind::Reminder, false)),
-    ("ping", (PlanKind::Reminder, true)),
-    ("nudge", (PlanKind::Reminder, true)),
-    ("poke", (PlanKind::Reminder, true)),
-    ("buzz", (PlanKind::Reminder, true)),
-    ("notify", (PlanKind::Reminder, true)),
-    ("alert", (PlanKind::Reminder, true)),
-    ("message", (PlanKind::Reminder, true)),
-    ("dm", (PlanKind::Reminder, true)),
-    ("tell", (PlanKind::Reminder, true)),
-    ("let", (PlanKind::Reminder, true)),
-    ("shout at", (PlanKind::Reminder, true)),
-    ("check in with", (PlanKind::FollowUp, true)),
-    ("follow up with", (PlanKind::FollowUp, true)),
-    ("check with", (PlanKind::FollowUp, true)),
-    ("chase", (PlanKind::FollowUp, true)),
-    ("ask", (PlanKind::Post, true)),
-    ("give", (PlanKind::Post, true)),
-    ("send", (PlanKind::Post, true)),
-    ("get back to", (PlanKind::CheckBack, true)),
-    ("come back to", (PlanKind::CheckBack, true)),
-    ("circle back with", (PlanKind::CheckBack, true)),
-    ("say to", (PlanKind::Post, true)),
-    ("write to", (PlanKind::Reminder, true)),
-    ("send a reminder to", (PlanKind::Reminder, false)),
-];
-
-/// Verbs of what is posted, and whether the verb says it, too.
-const POST: [(&str, bool); 15] = [
-    ("post", false),
-    ("write", false),
-    ("share", false),
-    ("say", false),
-    ("send", false),
-    ("announce", false),
-    ("publish", false),
-    ("ask", false),
-    ("summarize", true),
-    ("summarise", true),
-    ("recap", true),
-    ("give", false),
-    ("send out", false),
-    ("ask for", false),
-    ("post here", false),
-];
-
-const CHECK_BACK: [&str; 27] = [
-    "check back", "check back here", "check in", "check in again", "check again",
-    "check this again", "check it again", "check on this", "check on this again", "come back",
-    "come back to this", "come back to it", "get back to this", "circle back",
-    "circle back on this", "look at this again", "look at it again", "look again",
-    "look into this again", "revisit this", "revisit it", "follow up", "follow up on this",
-    "follow up here", "try again", "take another look", "ask again",
-];
-
-const CHANNEL: [&str; 20] = [
-    "us", "us all", "all of us", "everyone", "everyone here", "everybody", "everybody here",
-    "the channel", "this channel", "the team", "the whole team", "the group", "the room", "folks",
-    "@here", "@channel", "@everyone", "people here", "here", "everyone in here",
-];
-
-/// Words that are nobody's name.
-const NO_NAMES: [&str; 46] = [
-    "a", "an", "the", "this", "that", "to", "of", "about", "for", "if", "it", "in", "on", "at",
-    "by", "when", "what", "why", "how", "where", "who", "which", "whether", "again", "out", "up",
-    "before", "after", "once", "please", "no", "not", "my", "our", "your", "his", "their", "some",
-    "any", "people", "with", "and", "or", "something", "anything", "tomorrow",
-];
-
-/// Questions that want to be told now.
-const QUESTIONS: [&str; 12] = [
-    "what", "what's", "who", "who's", "why", "how", "where", "which", "whose", "whether",
-    "where's", "how's",
-];
-
-/// Words before which a day or an hour is no part of a name: "tomorrow to", but "the Friday meeting".
-const GOES_ON: [&str; 36] = [
-    "", "to", "that", "about", "please", "pls", "and", "so", "because", "if", "or", "in", "on",
-    "at", "for", "with", "by", "here", "thanks", "thank", "thx", "when", "we", "i", "as", "again",
-    "unless", "while", "but", "too", "of", "then", "post", "ask", "say", "remind",
-];
-
-/// Words after which a time is that of something else.
-const OF_ANOTHER: [&str; 36] = [
-    "the", "a", "an", "my", "our", "your", "his", "her", "their", "of", "about", "is", "are",
-    "was", "were", "be", "been", "due", "starts", "begins", "ends", "opens", "closes", "started",
-    "began", "ended", "happened", "happens", "scheduled", "planned", "leaves", "arrives", "isn't",
-    "it's", "that's", "moved",
-];
-
-const EVENTS: [&str; 9] =
-    ["before", "after", "when", "once", "as", "while", "during", "until", "whenever"];
-
-const NO_ANSWER: [&str; 13] = [
-    "hasn't", "hasnt", "haven't", "havent", "has not", "have not", "didn't", "did not", "doesn't",
-    "does not", "don't", "isn't", "nobody",
-];
 
 pub(super) fn find_order(
     text: &str,
@@ -282,7 +160,7 @@ fn read_verb(
     }
     let start = reader.at;
     let told = reader.attempt(|it| {
-        let (kind, is_weak) = it.eat_of(&TELL)?;
+        let (kind, used) = it.eat_of(&TELL)?;
         let name = it.before();
         let whom = read_whom(text, it, phrases)?;
         // "let me know", "wake me up", "give us a digest"
@@ -294,13 +172,14 @@ fn read_verb(
             (PlanKind::Post, Whom::Asker) if name == "ask" => PlanKind::CheckBack,
             (kind, _) => kind,
         };
-        is_whole.then_some((kind, whom, is_weak))
+        is_whole.then_some((kind, whom, used == VerbUse::Weak))
     });
     if let Some((kind, whom, is_weak)) = told {
         return verb(kind, whom, is_weak, reader.at);
     }
     reader.at = start;
-    let says_it = reader.eat_of(&POST)?;
+    let says_it = reader.eat_any(&["summarize", "summarise", "recap"]);
+    (says_it || reader.eat_any(&POST)).then_some(())?;
     let said_from = if says_it { start } else { reader.at };
     verb(PlanKind::Post, Whom::Channel, true, said_from)
 }
@@ -456,8 +335,5 @@ pub(super) fn trimmed(what: &str, kind: PlanKind) -> &str {
         return "";
     }
     let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’')];
-    let quoted = pairs.iter().find_map(|(open, close)| {
-        what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
-    });
-    quoted.unwrap_or(what)
+    unquoted(what, &pairs)
 }

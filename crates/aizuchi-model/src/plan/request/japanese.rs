@@ -3,223 +3,30 @@
 
 use std::ops::Range;
 
-use crate::plan::request::{PlanKind, PlanOrder, Whom, joined};
+use crate::plan::request::{PlanKind, PlanOrder, VerbUse, Whom, joined, unquoted};
 use crate::plan::time_expression::token::{Token, TokenReader};
 use crate::plan::time_expression::{TimePhrase, Unclear, is_near_edge};
+use crate::plan::words::{JAPANESE, word_lists};
 
-/// How a verb is used.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum VerbUse {
-    /// It is said of reminders only.
-    Sure,
-    /// It is said of other things, too.
-    Weak,
-    /// It is said to somebody.
-    Tell,
+word_lists! { JAPANESE;
+    VERBS: (&str, (PlanKind, VerbUse)),
+    AGAIN: &str,
+    ENDINGS: &str,
+    PLEASE: &str,
+    CLOSING: &str,
+    OF_ANOTHER: &str,
+    PARTICLES: &str,
+    JOINTS: &str,
+    EVERYONE: &str,
+    ONESELF: &str,
+    HONORIFICS: &str,
+    NO_ANSWER: &str,
+    ANSWERS: &str,
 }
-
-/// Verbs before 「て」.
-const VERBS: [(&str, (PlanKind, VerbUse)); 51] = [
-    ("リマインドし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーを設定し", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダー設定し", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーをセットし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーセットし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーを入れ", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインダーをかけ", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインドを送っ", (PlanKind::Reminder, VerbUse::Sure)),
-    ("リマインドをし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("思い出させ", (PlanKind::Reminder, VerbUse::Sure)),
-    ("起こし", (PlanKind::Reminder, VerbUse::Weak)),
-    ("アラームし", (PlanKind::Reminder, VerbUse::Sure)),
-    ("アラームをかけ", (PlanKind::Reminder, VerbUse::Sure)),
-    ("教え", (PlanKind::Reminder, VerbUse::Weak)),
-    ("おしえ", (PlanKind::Reminder, VerbUse::Weak)),
-    ("知らせ", (PlanKind::Reminder, VerbUse::Weak)),
-    ("お知らせし", (PlanKind::Reminder, VerbUse::Weak)),
-    ("通知し", (PlanKind::Reminder, VerbUse::Weak)),
-    ("連絡し", (PlanKind::Reminder, VerbUse::Tell)),
-    ("メンションし", (PlanKind::Reminder, VerbUse::Tell)),
-    ("声かけ", (PlanKind::Reminder, VerbUse::Tell)),
-    ("声をかけ", (PlanKind::Reminder, VerbUse::Tell)),
-    ("声掛けし", (PlanKind::Reminder, VerbUse::Tell)),
-    ("呼ん", (PlanKind::Reminder, VerbUse::Weak)),
-    ("伝え", (PlanKind::Reminder, VerbUse::Tell)),
-    ("催促し", (PlanKind::FollowUp, VerbUse::Tell)),
-    ("言っ", (PlanKind::Post, VerbUse::Tell)),
-    ("聞い", (PlanKind::Post, VerbUse::Tell)),
-    ("訊い", (PlanKind::Post, VerbUse::Tell)),
-    ("投稿し", (PlanKind::Post, VerbUse::Weak)),
-    ("ポストし", (PlanKind::Post, VerbUse::Weak)),
-    ("書い", (PlanKind::Post, VerbUse::Weak)),
-    ("書き込ん", (PlanKind::Post, VerbUse::Weak)),
-    ("流し", (PlanKind::Post, VerbUse::Weak)),
-    ("送っ", (PlanKind::Post, VerbUse::Weak)),
-    ("出し", (PlanKind::Post, VerbUse::Weak)),
-    ("共有し", (PlanKind::Post, VerbUse::Weak)),
-    ("発言し", (PlanKind::Post, VerbUse::Weak)),
-    ("つぶやい", (PlanKind::Post, VerbUse::Weak)),
-    ("まとめ", (PlanKind::Post, VerbUse::Weak)),
-    ("要約し", (PlanKind::Post, VerbUse::Weak)),
-    ("アナウンスし", (PlanKind::Post, VerbUse::Weak)),
-    ("報告し", (PlanKind::Post, VerbUse::Weak)),
-    ("貼っ", (PlanKind::Post, VerbUse::Weak)),
-    ("確認し", (PlanKind::CheckBack, VerbUse::Weak)),
-    ("チェックし", (PlanKind::CheckBack, VerbUse::Weak)),
-    ("様子を見", (PlanKind::CheckBack, VerbUse::Weak)),
-    ("様子見", (PlanKind::CheckBack, VerbUse::Weak)),
-    ("見", (PlanKind::CheckBack, VerbUse::Weak)),
-    ("来", (PlanKind::CheckBack, VerbUse::Weak)),
-];
-
-const AGAIN: [&str; 8] =
-    ["また", "もう一度", "もう1度", "もう一回", "もう1回", "再度", "改めて", "あらためて"];
 
 const TE: [&str; 6] = ["て", "で", "といて", "どいて", "ておいて", "でおいて"];
 
-/// What makes a request of it.
-const ENDINGS: [&str; 33] = [
-    "ください",
-    "下さい",
-    "くださいね",
-    "下さいね",
-    "くれ",
-    "くれる",
-    "くれるかな",
-    "くれます",
-    "くれますか",
-    "くれない",
-    "くれないか",
-    "くれないかな",
-    "くれませんか",
-    "くれません",
-    "くれるとありがたい",
-    "くれると助かる",
-    "くれると助かります",
-    "ほしい",
-    "欲しい",
-    "ほしいです",
-    "欲しいです",
-    "もらえる",
-    "もらえるかな",
-    "もらえます",
-    "もらえますか",
-    "もらえない",
-    "もらえませんか",
-    "もらっていいですか",
-    "いただけますか",
-    "いただけませんか",
-    "頂けますか",
-    "くださいますか",
-    "ちょうだい",
-];
-
-/// Behind a noun.
-const PLEASE: [&str; 12] = [
-    "お願いします",
-    "お願い",
-    "をお願いします",
-    "をお願い",
-    "をお願いできますか",
-    "お願いできますか",
-    "おねがい",
-    "をおねがい",
-    "よろしく",
-    "をよろしく",
-    "頼む",
-    "を頼む",
-];
-
 const NOUNS: [&str; 3] = ["リマインド", "リマインダー", "アラーム"];
-
-const CLOSING: [&str; 27] = [
-    "。",
-    "!",
-    "?",
-    "、",
-    ",",
-    ".",
-    "~",
-    "〜",
-    "ー",
-    "…",
-    "♪",
-    "\n",
-    "ね",
-    "よ",
-    "な",
-    "か",
-    "お願いします",
-    "お願い",
-    "よろしく",
-    "よろしくお願いします",
-    "ありがとう",
-    "ありがとうございます",
-    "頼む",
-    "頼みます",
-    "🙏",
-    ")",
-    "」",
-];
-
-/// What a time is followed by that is no time of the order: 「明日の会議」「9時からの会議」.
-const OF_ANOTHER: [&str; 13] =
-    ["の", "から", "が", "を", "も", "って", "と", "だ", "で", "より", "まで", "以降", "以前"];
-
-const PARTICLES: [&str; 12] =
-    ["に", "には", "になったら", "までに", "は", "、", "に、", "で", "頃に", "ごろに", ",", "の"];
-
-/// What joins what is to be said or done to the order.
-const JOINTS: &[&str] = &[
-    "って",
-    "と",
-    "との",
-    "とか",
-    "ように",
-    "ようにと",
-    "よう",
-    "ようにって",
-    "こと",
-    "ことを",
-    "のを",
-    "の",
-    "を",
-    "は",
-    "という",
-    "というのを",
-    "に",
-    "、",
-    ",",
-    "で",
-    "のを忘れないように",
-    "の忘れないように",
-    "のを忘れないよう",
-    "って、",
-    "ここに",
-    "ここで",
-    "この部屋に",
-    "このチャンネルに",
-    "のこと",
-    "のことを",
-    "について",
-];
-
-const EVERYONE: [&str; 12] = [
-    "みんな", "皆", "皆さん", "みなさん", "全員", "チャンネル", "このチャンネル", "ここのみんな",
-    "メンバー", "チーム", "みんなさん", "各位",
-];
-
-const ONESELF: [&str; 8] = ["私", "わたし", "僕", "ぼく", "俺", "おれ", "自分", "わたくし"];
-
-const HONORIFICS: [&str; 7] = ["さん", "くん", "君", "ちゃん", "様", "さま", "先生"];
-
-const NO_ANSWER: [&str; 12] = [
-    "なければ", "なかったら", "ないなら", "ないようなら", "ない場合", "ないとき", "ない時",
-    "無ければ", "無かったら", "無い場合", "なきゃ", "なかった場合",
-];
-
-const ANSWERS: [&str; 8] = ["返事", "返信", "回答", "答え", "反応", "返答", "連絡", "応答"];
 
 struct JapaneseVerb {
     kind: PlanKind,
@@ -317,7 +124,7 @@ fn verb_at(tokens: &[Token], phrases: &[TimePhrase], at: usize) -> Option<Japane
                 reader.at = phrase.tokens.end;
                 reader.eat_any(&PARTICLES);
             }
-            None => reader.eat_any(&CLOSING).then_some(())?,
+            None => (reader.eat("\n") || reader.eat_any(&CLOSING)).then_some(())?,
         }
     }
     Some(JapaneseVerb { kind, used, tokens: at..end })
@@ -498,8 +305,5 @@ pub(super) fn trimmed(what: &str) -> &str {
         .find_map(|it| what.strip_prefix(it))
         .unwrap_or(what);
     let pairs = [('「', '」'), ('『', '』'), ('"', '"'), ('“', '”')];
-    let quoted = pairs.iter().find_map(|(open, close)| {
-        what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
-    });
-    quoted.unwrap_or(what)
+    unquoted(what, &pairs)
 }

@@ -1,197 +1,28 @@
 //! The parts of a time in Japanese: 「来週の金曜」「午後3時半」「30分後」「毎月第2火曜」.
 
-use jiff::civil::Weekday::{self, Friday, Monday, Saturday, Sunday, Thursday, Tuesday, Wednesday};
+use jiff::civil::Weekday;
 
 use crate::plan::recurrence::LAST;
-use crate::plan::time_expression::english::MAX_AMOUNT_TOKENS;
-use crate::plan::time_expression::said::SaidDay::{
-    Date, DayOfMonth, EndOfWeek, LastDay, Month, NthWeekday, Plus, Week, Weekend, Year,
-};
+use crate::plan::time_expression::said::SaidDay::{Date, DayOfMonth, NthWeekday, Plus};
 use crate::plan::time_expression::said::{
-    CycleUnit, DayHalf, DayPart, SaidClock, SaidDay, SaidLength, SaidTime,
+    CycleUnit, CycleWord, DayHalf, DayPart, SaidClock, SaidDay, SaidLength, SaidTime,
 };
 use crate::plan::time_expression::token::TokenReader;
 use crate::plan::time_expression::zone::read_zone;
-use crate::plan::time_expression::{Unclear, is_japanese};
+use crate::plan::time_expression::{Unclear, is_japanese, series};
+use crate::plan::words::{JAPANESE, word_lists};
 
-const DAYS: [(&str, SaidDay); 63] = [
-    ("今日", Plus(0)),
-    ("きょう", Plus(0)),
-    ("本日", Plus(0)),
-    ("明日", Plus(1)),
-    ("あした", Plus(1)),
-    ("あす", Plus(1)),
-    ("明後日", Plus(2)),
-    ("あさって", Plus(2)),
-    ("明々後日", Plus(3)),
-    ("明明後日", Plus(3)),
-    ("しあさって", Plus(3)),
-    ("昨日", Plus(-1)),
-    ("きのう", Plus(-1)),
-    ("一昨日", Plus(-2)),
-    ("おととい", Plus(-2)),
-    ("来週の今日", Plus(7)),
-    ("再来週の今日", Plus(14)),
-    ("今週", Week(0)),
-    ("来週", Week(1)),
-    ("再来週", Week(2)),
-    ("さ来週", Week(2)),
-    ("さらいしゅう", Week(2)),
-    ("らいしゅう", Week(1)),
-    ("翌週", Week(1)),
-    ("先週", Week(-1)),
-    ("週明け", Week(1)),
-    ("週あけ", Week(1)),
-    ("来週明け", Week(2)),
-    ("来週頭", Week(1)),
-    ("来週の頭", Week(1)),
-    ("来週のはじめ", Week(1)),
-    ("来週初め", Week(1)),
-    ("週末", Weekend(0)),
-    ("今週末", Weekend(0)),
-    ("今週の週末", Weekend(0)),
-    ("来週末", Weekend(1)),
-    ("来週の週末", Weekend(1)),
-    ("再来週末", Weekend(2)),
-    ("先週末", Weekend(-1)),
-    ("今週の終わり", EndOfWeek(0)),
-    ("来週の終わり", EndOfWeek(1)),
-    ("今月", Month(0)),
-    ("来月", Month(1)),
-    ("再来月", Month(2)),
-    ("先月", Month(-1)),
-    ("今年", Year(0)),
-    ("来年", Year(1)),
-    ("再来年", Year(2)),
-    ("去年", Year(-1)),
-    ("昨年", Year(-1)),
-    ("月末", LastDay(0)),
-    ("今月末", LastDay(0)),
-    ("来月末", LastDay(1)),
-    ("再来月末", LastDay(2)),
-    ("末日", LastDay(0)),
-    ("最終日", LastDay(0)),
-    ("今月の終わり", LastDay(0)),
-    ("来月の終わり", LastDay(1)),
-    ("月初", DayOfMonth(1, Some(1))),
-    ("月初め", DayOfMonth(1, Some(1))),
-    ("来月頭", DayOfMonth(1, Some(1))),
-    ("来月の頭", DayOfMonth(1, Some(1))),
-    ("来月初め", DayOfMonth(1, Some(1))),
-];
-
-const DAY_PARTS: [(&str, (i64, DayPart)); 13] = [
-    ("今朝", (0, DayPart::Morning)),
-    ("けさ", (0, DayPart::Morning)),
-    ("今夜", (0, DayPart::Night)),
-    ("今晩", (0, DayPart::Night)),
-    ("今夕", (0, DayPart::Evening)),
-    ("明朝", (1, DayPart::Morning)),
-    ("明晩", (1, DayPart::Night)),
-    ("明夜", (1, DayPart::Night)),
-    ("昨夜", (-1, DayPart::Night)),
-    ("昨晩", (-1, DayPart::Night)),
-    ("ゆうべ", (-1, DayPart::Night)),
-    ("翌朝", (1, DayPart::Morning)),
-    ("今日中", (0, DayPart::EndOfWork)),
-];
-
-const WEEKDAYS: [(&str, Weekday); 7] = [
-    ("月", Monday),
-    ("火", Tuesday),
-    ("水", Wednesday),
-    ("木", Thursday),
-    ("金", Friday),
-    ("土", Saturday),
-    ("日", Sunday),
-];
-
-/// Parts of a day that are no beginning of another word.
-const PARTS: [(&str, DayPart); 23] = [
-    ("朝", DayPart::Morning),
-    ("朝一", DayPart::Morning),
-    ("朝イチ", DayPart::Morning),
-    ("朝いち", DayPart::Morning),
-    ("朝一番", DayPart::Morning),
-    ("午前", DayPart::Morning),
-    ("午前中", DayPart::Morning),
-    ("昼", DayPart::Noon),
-    ("お昼", DayPart::Noon),
-    ("正午", DayPart::Noon),
-    ("ランチ", DayPart::Noon),
-    ("昼休み", DayPart::Noon),
-    ("お昼休み", DayPart::Noon),
-    ("ランチタイム", DayPart::Noon),
-    ("午後", DayPart::Afternoon),
-    ("夕方", DayPart::Evening),
-    ("夕刻", DayPart::Evening),
-    ("夜", DayPart::Night),
-    ("晩", DayPart::Night),
-    ("深夜", DayPart::Midnight),
-    ("真夜中", DayPart::Midnight),
-    ("夜中", DayPart::Midnight),
-    ("終業時", DayPart::EndOfWork),
-];
-
-const EVERY_PART: [(&str, DayPart); 5] = [
-    ("毎朝", DayPart::Morning),
-    ("毎晩", DayPart::Night),
-    ("毎夜", DayPart::Night),
-    ("毎夕", DayPart::Evening),
-    ("毎昼", DayPart::Noon),
-];
-
-const EVERY: [(&str, (i64, CycleUnit)); 12] = [
-    ("毎日", (1, CycleUnit::Day)),
-    ("まいにち", (1, CycleUnit::Day)),
-    ("日々", (1, CycleUnit::Day)),
-    ("隔日", (2, CycleUnit::Day)),
-    ("一日おき", (2, CycleUnit::Day)),
-    ("毎週", (1, CycleUnit::Week)),
-    ("隔週", (2, CycleUnit::Week)),
-    ("一週おき", (2, CycleUnit::Week)),
-    ("毎月", (1, CycleUnit::Month)),
-    ("隔月", (2, CycleUnit::Month)),
-    ("毎年", (1, CycleUnit::Year)),
-    ("毎週の", (1, CycleUnit::Week)),
-];
-
-const WORKDAYS: [&str; 7] =
-    ["平日", "毎平日", "平日毎日", "平日は毎日", "毎営業日", "毎日平日", "平日の毎日"];
-
-const TOO_OFTEN: [&str; 6] = ["毎時", "毎分", "毎時間", "毎秒", "一時間ごと", "一時間おき"];
-
-const VAGUE: [&str; 38] = [
-    "あとで", "後で", "あとから", "後から", "後ほど", "のちほど", "のちに", "後日", "そのうち",
-    "いつか", "いずれ", "近いうち", "近々", "近日中", "また今度", "今度", "しばらくしたら",
-    "しばらくして", "しばらく後", "少ししたら", "少し後", "ちょっとしたら", "ちょっと後",
-    "少し経ったら", "もう少ししたら", "適当な時", "年末", "今年末", "年明け", "週の半ば", "週半ば",
-    "月半ば", "昼過ぎ", "昼すぎ", "お昼過ぎ", "夜遅く", "朝早く", "早朝",
-];
-
-const UNITS: [(&str, SaidLength); 14] = [
-    ("秒", SaidLength { months: 0, days: 0, seconds: 1, is_from_day: false }),
-    ("秒間", SaidLength { months: 0, days: 0, seconds: 1, is_from_day: false }),
-    ("分", SaidLength { months: 0, days: 0, seconds: 60, is_from_day: false }),
-    ("分間", SaidLength { months: 0, days: 0, seconds: 60, is_from_day: false }),
-    ("時間", SaidLength { months: 0, days: 0, seconds: 3600, is_from_day: false }),
-    ("日", SaidLength { months: 0, days: 1, seconds: 0, is_from_day: false }),
-    ("日間", SaidLength { months: 0, days: 1, seconds: 0, is_from_day: false }),
-    ("週間", SaidLength { months: 0, days: 7, seconds: 0, is_from_day: false }),
-    ("週", SaidLength { months: 0, days: 7, seconds: 0, is_from_day: false }),
-    ("月", SaidLength { months: 1, days: 0, seconds: 0, is_from_day: false }),
-    ("年", SaidLength { months: 12, days: 0, seconds: 0, is_from_day: false }),
-    ("年間", SaidLength { months: 12, days: 0, seconds: 0, is_from_day: false }),
-    ("hour", SaidLength { months: 0, days: 0, seconds: 3600, is_from_day: false }),
-    ("min", SaidLength { months: 0, days: 0, seconds: 60, is_from_day: false }),
-];
-
-/// What follows a length that is counted from now.
-const AFTER: [&str; 16] = [
-    "後", "あと", "したら", "経ったら", "たったら", "経過後", "経過したら", "してから",
-    "経ってから", "たってから", "ほど後", "くらい後", "ぐらい後", "ほどしたら", "くらいしたら",
-    "ぐらいしたら",
-];
+word_lists! { JAPANESE;
+    DAYS: (&str, SaidDay),
+    DAY_PARTS: (&str, (i64, DayPart)),
+    WEEKDAYS: (&str, Weekday),
+    PARTS: (&str, DayPart),
+    CYCLES: (&str, CycleUnit),
+    CYCLE_WORDS: (&str, CycleWord),
+    VAGUE: &str,
+    UNITS: (&str, SaidLength),
+    AFTER: &str,
+}
 
 /// Reads one part of a time, and adds it to what is said.
 pub fn read_part(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
@@ -213,55 +44,27 @@ pub fn read_part(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
 fn read_zone_before(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
     let is_named = is_japanese(reader.peek()) && said.zone.is_none();
     let Some(zone) = is_named.then(|| read_zone(reader)).flatten() else { return false };
-    match zone {
-        Ok(zone) => said.zone = Some(zone),
-        Err(()) => said.fail(Unclear::Impossible),
-    }
+    said.add_zone(zone);
     reader.eat_any(&["の", "で"]);
     true
 }
 
 fn read_every(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
-    if reader.eat_any(&TOO_OFTEN) {
-        said.fail(Unclear::TooOften);
+    let each = |it: &mut TokenReader<'_>| {
+        it.attempt(read_each).map(|(interval, unit)| CycleWord::Every(interval, unit))
+    };
+    if let Some(word) = reader.eat_of(&CYCLE_WORDS).or_else(|| each(reader)) {
+        said.add_cycle_word(word);
+        if matches!(word, CycleWord::Every(..)) {
+            reader.eat("の");
+            said.weekdays.extend(read_weekdays(reader));
+        }
         return true;
     }
-    if reader.eat_any(&WORKDAYS) {
-        said.add_every(1, CycleUnit::Week);
-        said.weekdays.extend([Monday, Tuesday, Wednesday, Thursday, Friday]);
-        return true;
-    }
-    if reader.eat_any(&["毎週末", "週末ごと", "週末毎"]) {
-        said.add_every(1, CycleUnit::Week);
-        said.weekdays.push(Saturday);
-        return true;
-    }
-    if reader.eat_any(&["毎月末", "月末ごと", "月末毎"]) {
-        reader.eat("日");
-        said.add_every(1, CycleUnit::Month);
-        said.add_day(LastDay(0));
-        return true;
-    }
-    if let Some(part) = reader.eat_of(&EVERY_PART) {
-        said.add_every(1, CycleUnit::Day);
-        said.add_part(part);
-        return true;
-    }
-    if let Some((interval, unit)) = reader.eat_of(&EVERY).or_else(|| reader.attempt(read_each)) {
-        said.add_every(interval, unit);
-        reader.eat("の");
-        read_weekdays(reader, said);
-        return true;
-    }
-    let is_every = reader.attempt(|it| {
-        it.eat("毎").then(|| {
-            let before = said.weekdays.len();
-            read_weekdays(it, said);
-            said.weekdays.len() > before
-        })
-    });
-    if is_every == Some(true) {
-        said.add_every(1, CycleUnit::Week);
+    if let Some(days) =
+        reader.behind(&["毎"], |it| Some(read_weekdays(it)).filter(|it| !it.is_empty()))
+    {
+        said.add_weekdays(&days);
         return true;
     }
     let is_too_often = reader.attempt(|it| {
@@ -269,25 +72,13 @@ fn read_every(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
         it.eat_any(&["時間", "分", "秒"]).then_some(())?;
         it.eat_any(&["ごと", "おき", "毎"]).then_some(())
     });
-    if is_too_often.is_some() {
-        said.fail(Unclear::TooOften);
-    }
-    is_too_often.is_some()
+    said.fail_if(is_too_often.is_some(), Unclear::TooOften)
 }
 
 /// Reads 「2週間ごと」. What 「2日おき」 means depends on who says it.
 fn read_each(reader: &mut TokenReader<'_>) -> Option<(i64, CycleUnit)> {
     let number = reader.number()?;
-    let unit = reader.eat_of(&[
-        ("日", CycleUnit::Day),
-        ("週間", CycleUnit::Week),
-        ("週", CycleUnit::Week),
-        ("か月", CycleUnit::Month),
-        ("ヶ月", CycleUnit::Month),
-        ("カ月", CycleUnit::Month),
-        ("ヵ月", CycleUnit::Month),
-        ("年", CycleUnit::Year),
-    ])?;
+    let unit = reader.eat_of(&CYCLES)?;
     match reader.eat_any(&["ごと", "毎", "に一度", "に1度", "に1回", "に一回"]) {
         true => Some((number, unit)),
         // An interval of 0 is impossible, and asked for.
@@ -296,30 +87,29 @@ fn read_each(reader: &mut TokenReader<'_>) -> Option<(i64, CycleUnit)> {
 }
 
 /// Reads 「月曜と木曜」「月・水・金」「月〜金」.
-fn read_weekdays(reader: &mut TokenReader<'_>, said: &mut SaidTime) {
-    let mut days: Vec<Weekday> = Vec::new();
-    while let Some(day) = reader.attempt(|it| {
-        let is_joined = !days.is_empty() && it.eat_any(&["と", "、", "・", ",", "/", "＆", "&"]);
-        let day = read_weekday_name(it, !is_joined)?;
-        Some(day)
-    }) {
-        let last = reader.attempt(|it| {
-            it.eat_any(&["〜", "～", "~", "-", "から", "ー"])
-                .then(|| read_weekday_name(it, false))
-                .flatten()
-        });
-        let count = last.map_or(0, |last| day.until(last));
-        days.extend((0..=count).map(|more| day.wrapping_add(more)));
-    }
-    said.weekdays.extend(days);
+fn read_weekdays(reader: &mut TokenReader<'_>) -> Vec<Weekday> {
+    let read_next = |it: &mut TokenReader<'_>, is_first: bool| {
+        let is_joined = !is_first && it.eat_any(&["と", "、", "・", ",", "/", "＆", "&"]);
+        read_weekday_name(it, !is_joined)
+    };
+    let until = ["〜", "～", "~", "-", "から", "ー"];
+    series::read_weekdays(reader, &until, read_next, |it| read_weekday_name(it, false))
+}
+
+/// Reads 「金曜日」.
+fn read_whole_weekday(reader: &mut TokenReader<'_>) -> Option<Weekday> {
+    reader.attempt(|it| {
+        let day = it.eat_of(&WEEKDAYS)?;
+        it.eat_any(&["曜日", "曜"]).then_some(day)
+    })
 }
 
 /// Reads 「金曜日」, or 「金」 among other days.
 fn read_weekday_name(reader: &mut TokenReader<'_>, is_first: bool) -> Option<Weekday> {
-    let day = reader.eat_of(&WEEKDAYS)?;
-    if reader.eat_any(&["曜日", "曜"]) {
+    if let Some(day) = read_whole_weekday(reader) {
         return Some(day);
     }
+    let day = reader.eat_of(&WEEKDAYS)?;
     // 「毎週日」「毎月」「月末」「日間」 are others.
     let next = reader.peek();
     let is_name = !["末", "初", "間", "本", "前", "後", "報", "中", "程"].contains(&next);
@@ -327,20 +117,16 @@ fn read_weekday_name(reader: &mut TokenReader<'_>, is_first: bool) -> Option<Wee
 }
 
 fn read_length(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
-    if reader
-        .attempt(|it| {
-            it.eat_any(&["数", "何", "半"]).then_some(())?;
-            it.eat_any(&["分", "時間", "日", "週間", "か月", "ヶ月", "年", "分間"]).then_some(())?;
-            it.eat_any(&AFTER).then_some(())
-        })
-        .is_some()
-    {
-        said.fail(Unclear::Vague);
+    let is_unsaid = reader.behind(&["数", "何", "半"], |it| {
+        it.eat_any(&["分", "時間", "日", "週間", "か月", "ヶ月", "年", "分間"]).then_some(())?;
+        it.eat_any(&AFTER).then_some(())
+    });
+    if said.fail_if(is_unsaid.is_some(), Unclear::Vague) {
         return true;
     }
     let start = reader.at;
     let is_led = reader.eat_any(&["あと", "今から", "いまから", "これから"]);
-    let Some(mut length) = reader.attempt(read_amounts) else {
+    let Some(mut length) = series::read_amounts(reader, &["と", "、"], read_amount) else {
         reader.at = start;
         return false;
     };
@@ -351,12 +137,7 @@ fn read_length(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
     } else if reader.eat_any(&["前", "まえ"]) {
         let before = start.checked_sub(1).map_or("", |at| &reader.tokens[at].text);
         let is_alone = ["", "、", "。", ",", "\n"].contains(&before);
-        length = SaidLength {
-            months: length.months.saturating_neg(),
-            days: length.days.saturating_neg(),
-            seconds: length.seconds.saturating_neg(),
-            is_from_day: false,
-        };
+        length = length.times(-1);
         match is_alone {
             true => said.add_after(length),
             // Of something whose time is not known.
@@ -369,27 +150,6 @@ fn read_length(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
     true
 }
 
-fn read_amounts(reader: &mut TokenReader<'_>) -> Option<SaidLength> {
-    let mut total: Option<SaidLength> = None;
-    let end = reader.at + MAX_AMOUNT_TOKENS;
-    while let Some(amount) = reader.attempt(|it| {
-        (it.at < end).then_some(())?;
-        if total.is_some() {
-            it.eat_any(&["と", "、"]);
-        }
-        read_amount(it)
-    }) {
-        let before = total.unwrap_or_default();
-        total = Some(SaidLength {
-            months: before.months.saturating_add(amount.months),
-            days: before.days.saturating_add(amount.days),
-            seconds: before.seconds.saturating_add(amount.seconds),
-            is_from_day: false,
-        });
-    }
-    total
-}
-
 fn read_amount(reader: &mut TokenReader<'_>) -> Option<SaidLength> {
     let number = reader.number()?;
     let tenths = reader.attempt(|it| {
@@ -399,12 +159,7 @@ fn read_amount(reader: &mut TokenReader<'_>) -> Option<SaidLength> {
     let unit = reader.eat_of(&UNITS)?;
     // 「3月」 is a date, 「3か月」 a length.
     ((unit.months == 1) == is_counted).then_some(())?;
-    let mut length = SaidLength {
-        months: unit.months.saturating_mul(number),
-        days: unit.days.saturating_mul(number),
-        seconds: unit.seconds.saturating_mul(number),
-        is_from_day: false,
-    };
+    let mut length = unit.times(number);
     if let Some((tenths, _)) = tenths {
         (unit.seconds > 1).then_some(())?;
         length.seconds = length.seconds.saturating_add(unit.seconds / 10 * tenths);
@@ -416,33 +171,18 @@ fn read_amount(reader: &mut TokenReader<'_>) -> Option<SaidLength> {
 }
 
 fn read_vague(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
-    let is_coming_day = reader.attempt(|it| {
-        it.eat_any(&["今度の", "次の", "今度", "こんどの"]).then_some(())?;
-        let day = it.eat_of(&WEEKDAYS)?;
-        it.eat_any(&["曜日", "曜"]).then_some(day)
-    });
+    let is_coming_day = reader.behind(&["今度の", "次の", "今度", "こんどの"], read_whole_weekday);
     if let Some(day) = is_coming_day {
         said.add_day(SaidDay::Weekday(day, None));
         return true;
     }
-    if reader.eat_any(&["最終営業日", "月末営業日", "最初の営業日"]) {
-        said.fail(Unclear::Vague);
-        return true;
-    }
     let is_vague = reader.eat_any(&VAGUE);
     said.is_vague |= is_vague;
-    if reader
-        .attempt(|it| {
-            it.number()?;
-            it.eat("営業日").then_some(())?;
-            it.eat("後").then_some(())
-        })
-        .is_some()
-    {
-        said.fail(Unclear::Vague);
-        return true;
-    }
-    is_vague
+    let is_workday = |it: &mut TokenReader<'_>| {
+        it.number()?;
+        it.eat("営業日後").then_some(())
+    };
+    said.fail_if(reader.attempt(is_workday).is_some(), Unclear::Vague) || is_vague
 }
 
 fn read_day(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
@@ -474,9 +214,6 @@ fn read_date(reader: &mut TokenReader<'_>) -> Option<SaidDay> {
     if month.is_some() {
         reader.eat("の");
     }
-    if month.is_some() && reader.eat_any(&["末日", "末"]) {
-        return None;
-    }
     let day = reader.number()?;
     reader.eat("日").then_some(())?;
     let is_length = ["後", "間", "以", "前", "お", "ご", "毎", "目", "分", "も", "中"];
@@ -498,8 +235,7 @@ fn read_nth_weekday(reader: &mut TokenReader<'_>) -> Option<SaidDay> {
         }
     };
     reader.eat("の");
-    let day = reader.eat_of(&WEEKDAYS)?;
-    reader.eat_any(&["曜日", "曜"]).then_some(NthWeekday(nth, day, None))
+    Some(NthWeekday(nth, read_whole_weekday(reader)?, None))
 }
 
 fn read_weekday(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
@@ -521,11 +257,7 @@ fn read_weekday(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
         said.add_day(SaidDay::Weekday(day, None));
     }
     // 「月曜から金曜」
-    let last = reader.attempt(|it| {
-        it.eat_any(&["から", "〜", "~", "-"]).then_some(())?;
-        let day = it.eat_of(&WEEKDAYS)?;
-        it.eat_any(&["曜日", "曜"]).then_some(day)
-    });
+    let last = reader.behind(&["から", "〜", "~", "-"], read_whole_weekday);
     match last {
         Some(last) if said.every.is_some() => {
             said.weekdays.extend((1..=day.until(last)).map(|more| day.wrapping_add(more)));
@@ -533,11 +265,7 @@ fn read_weekday(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
         Some(_) => said.fail(Unclear::Several),
         None => {}
     }
-    let is_list = reader.attempt(|it| {
-        it.eat_any(&["と", "か", "、", "・"]).then_some(())?;
-        let day = it.eat_of(&WEEKDAYS)?;
-        it.eat_any(&["曜日", "曜"]).then_some(day)
-    });
+    let is_list = reader.behind(&["と", "か", "、", "・"], read_whole_weekday);
     match is_list {
         Some(day) if said.every.is_some() => said.weekdays.push(day),
         Some(_) => said.fail(Unclear::Several),
@@ -573,14 +301,8 @@ fn read_clock(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
     }
     reader.eat_any(&ENDS);
     said.add_clock(SaidClock::At { hour, minute, half });
-    let is_range = reader.attempt(|it| {
-        it.eat_any(&["から", "〜", "~", "-", "か", "と", "または", "、"])
-            .then(|| read_hour(it))
-            .flatten()
-    });
-    if is_range.is_some() {
-        said.fail(Unclear::Several);
-    }
+    let is_range = reader.behind(&["から", "〜", "~", "-", "か", "と", "または", "、"], read_hour);
+    said.fail_if(is_range.is_some(), Unclear::Several);
     true
 }
 
@@ -652,8 +374,5 @@ fn read_limit(reader: &mut TokenReader<'_>, said: &mut SaidTime) -> bool {
         return true;
     }
     let is_limited = said.every.is_some() && reader.eat_any(&["まで", "以外", "を除", "を除く"]);
-    if is_limited {
-        said.fail(Unclear::Vague);
-    }
-    is_limited
+    said.fail_if(is_limited, Unclear::Vague)
 }

@@ -3,75 +3,13 @@
 
 use std::ops::Range;
 
-/// Spellings that people mean as another word.
-const TYPOS: [(&str, &str); 40] = [
-    ("tommorow", "tomorrow"),
-    ("tommorrow", "tomorrow"),
-    ("tomorow", "tomorrow"),
-    ("tomorrw", "tomorrow"),
-    ("tomorro", "tomorrow"),
-    ("tmrw", "tomorrow"),
-    ("tmr", "tomorrow"),
-    ("tmrrw", "tomorrow"),
-    ("tomrrow", "tomorrow"),
-    ("tonite", "tonight"),
-    ("2nite", "tonight"),
-    ("tonigth", "tonight"),
-    ("yesturday", "yesterday"),
-    ("munday", "monday"),
-    ("mondy", "monday"),
-    ("tuseday", "tuesday"),
-    ("tusday", "tuesday"),
-    ("teusday", "tuesday"),
-    ("wensday", "wednesday"),
-    ("wednsday", "wednesday"),
-    ("wendsday", "wednesday"),
-    ("wedensday", "wednesday"),
-    ("wednesay", "wednesday"),
-    ("thrusday", "thursday"),
-    ("thurday", "thursday"),
-    ("thursdy", "thursday"),
-    ("firday", "friday"),
-    ("fridya", "friday"),
-    ("saterday", "saturday"),
-    ("satuday", "saturday"),
-    ("sunady", "sunday"),
-    ("febuary", "february"),
-    ("feburary", "february"),
-    ("minuts", "minutes"),
-    ("mintues", "minutes"),
-    ("minuets", "minutes"),
-    ("mornign", "morning"),
-    ("mornin", "morning"),
-    ("afternon", "afternoon"),
-    ("remid", "remind"),
-];
+use crate::plan::words::{ENGLISH, word_lists};
 
-const DIGITS: [(&str, i64); 20] = [
-    ("one", 1),
-    ("two", 2),
-    ("three", 3),
-    ("four", 4),
-    ("five", 5),
-    ("six", 6),
-    ("seven", 7),
-    ("eight", 8),
-    ("nine", 9),
-    ("ten", 10),
-    ("eleven", 11),
-    ("twelve", 12),
-    ("thirteen", 13),
-    ("fourteen", 14),
-    ("fifteen", 15),
-    ("sixteen", 16),
-    ("seventeen", 17),
-    ("eighteen", 18),
-    ("nineteen", 19),
-    ("zero", 0),
-];
-
-const TENS: [(&str, i64); 5] =
-    [("twenty", 20), ("thirty", 30), ("forty", 40), ("fifty", 50), ("sixty", 60)];
+word_lists! { ENGLISH;
+    TYPOS: (&str, &str),
+    DIGITS: (&str, i64),
+    TENS: (&str, i64),
+}
 
 /// As many kanji as a number of a time has.
 const MAX_KANJI: usize = 10;
@@ -224,6 +162,15 @@ impl<'t> TokenReader<'t> {
         let found = read(&mut ahead)?;
         *self = ahead;
         Some(found)
+    }
+
+    /// Reads something behind one of the phrases, or stays.
+    pub fn behind<T>(
+        &mut self,
+        phrases: &[&str],
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        self.attempt(|it| it.eat_any(phrases).then(|| read(it)).flatten())
     }
 
     /// Reads a number in digits, with their count. One that is too large is the largest one.
