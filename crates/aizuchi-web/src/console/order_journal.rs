@@ -617,8 +617,8 @@ mod tests {
         assert_eq!(told(&modes), [told_of(3, "3 channels in 2 workspaces")]);
         // By others, at another time, or something else, it is another row.
         let apart = [
-            given("a", 9000, "olga", mute()),
-            given("b", 9000, "mia", mute()),
+            given("a", 30_000, "olga", mute()),
+            given("b", 30_000, "mia", mute()),
             given("b", 7000, "olga", mute()),
             given("a", 7000, "olga", mode("C1")),
         ];
