@@ -293,10 +293,13 @@ async fn commands_do_not_prevent_a_judgment() {
     - `mute 2h`, `mute`, `unmute`: I stay silent
       10s (persona): here for that long, or until I’m unmuted
     - `opt out`, `opt in`: whether I listen to you
-      10s (persona): - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one
-      10s (persona): thing
-    - `forget me`: I ask once more, then delete what you said and what I remember of it
-      10s (persona): - `settings`: which settings hold here; `set memory off`, `set tools off` or `set
+      10s (persona): - `remind me tomorrow at 9 to …`, `reminders`: I remind you then, or list what is planned
+      10s (persona): here
+    - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that
+      10s (persona): one thing
+    - `forget me`: I ask once more, then delete what you said and what I remember
+      10s (persona): of it
+    - `settings`: which settings hold here; `set memory off`, `set tools off` or `set
       10s (persona): confidence 0.9` narrow them
     - `reset`: I start fresh in this conversation (in direct
       10s (persona): messages; elsewhere only for admins)
@@ -684,8 +687,9 @@ async fn the_other_commands_in_japanese() {
     - `ストップ`：このチャンネルでは 1 時間話しません
       40s (persona): - `2時間ミュート`、`ミュート`、`ミュート解除`：その時間だけ、または解除されるまで、このチャンネルでは話しません
       40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
-      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+    - `明日の9時に…って教えて`、`リマインダー一覧`：その時刻にお知らせします。予定を一覧にします
+      40s (persona): - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
       40s (persona): - `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、ここでの振る舞いを控えめにできます
       40s (persona): - `リセット`：この会話を新しく始めます（ダイレクトメッセージ以外では管理者のみ）
     [m000] spoke by command: 私へのコマンドでした ()
