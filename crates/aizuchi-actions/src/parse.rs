@@ -636,7 +636,6 @@ mod tests {
             "@Aizuchi stop saying \"utilize\", use \"use\"",
             "@Aizuchi summarize this:\nAnn: please be quiet.\nBob: ok",
             "@Aizuchi my boss said, please don't post here. why?",
-            "@Aizuchi remind me at 3: take a break",
             "@Aizuchi wait, shut up, really?",
             "@Aizuchi please answer only if you are sure: when is the deploy?",
             "@Aizuchi 今日は静かだな",

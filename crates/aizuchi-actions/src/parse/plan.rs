@@ -56,11 +56,14 @@ impl PlanCommand {
     /// Parses a command about plans in a message to the persona of this name.
     pub fn parse(text: &str, name: &str) -> Option<Self> {
         let order = addressed_order(&normalize(text), name);
-        let listed = candidate_forms(&order).iter().any(|form| LIST.contains(&form.as_str()));
-        if listed {
+        let forms = candidate_forms(&order);
+        if forms.iter().any(|form| LIST.contains(&form.as_str())) {
             return Some(PlanCommand::List);
         }
-        if let Some(numbered) = candidate_forms(&order).iter().find_map(|form| numbered(form)) {
+        // In every form first: what is to be cancelled would be moved, too, with a polite ending.
+        let numbered = forms.iter().find_map(|form| cancelled(form));
+        let numbered = numbered.or_else(|| forms.iter().find_map(|form| moved(form)));
+        if let Some(numbered) = numbered {
             return (!is_question(&order)).then_some(numbered);
         }
         // Whether it is a request does not depend on the time at which it is made.
@@ -69,20 +72,23 @@ impl PlanCommand {
     }
 }
 
-/// Parses `cancel reminder 2`, 「リマインダー2を取り消して」, `move reminder 2 to 5pm`, 「リマインダー2を明日の9時に」.
-fn numbered(form: &str) -> Option<PlanCommand> {
-    if let Some(rest) = CANCEL.iter().find_map(|word| form.strip_prefix(word)) {
-        return parse_number(rest).map(PlanCommand::Cancel);
-    }
-    if let Some(rest) = MOVE.iter().find_map(|word| form.strip_prefix(word)) {
-        let (number, _) = rest.split_once(' ')?;
-        return parse_number(number).map(PlanCommand::Move);
-    }
-    let rest = form.strip_prefix(REMINDER)?.trim_start();
-    if let Some(number) = CANCELLED.iter().find_map(|word| rest.strip_suffix(word)) {
-        return parse_number(number).map(PlanCommand::Cancel);
-    }
-    let (number, _) = rest.split_once('を')?;
+/// Parses `cancel reminder 2`, 「リマインダー2を取り消して」.
+fn cancelled(form: &str) -> Option<PlanCommand> {
+    let japanese = || {
+        let rest = form.strip_prefix(REMINDER)?;
+        CANCELLED.iter().find_map(|word| rest.strip_suffix(word))
+    };
+    let number = CANCEL.iter().find_map(|word| form.strip_prefix(word)).or_else(japanese);
+    parse_number(number?).map(PlanCommand::Cancel)
+}
+
+/// Parses `move reminder 2 to 5pm`, 「リマインダー2を明日の9時に」.
+fn moved(form: &str) -> Option<PlanCommand> {
+    let rest = MOVE.iter().find_map(|word| form.strip_prefix(word));
+    let number = match rest {
+        Some(rest) => rest.split_once(' ')?.0,
+        None => form.strip_prefix(REMINDER)?.split_once('を')?.0,
+    };
     parse_number(number).map(PlanCommand::Move)
 }
 
