@@ -56,7 +56,8 @@ const ACTIONS: [&str; 7] = [
     "sign_in::sign_out",
 ];
 /// The pages without a place.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 21] = [
+    "/console/plans",
     "/",
     "/login",
     "/live",
