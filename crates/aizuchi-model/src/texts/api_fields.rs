@@ -29,12 +29,12 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("Only messages before this one, by its id.", "この ID の発言より前の発言だけを返す。"),
     ("Only orders of this kind; all if omitted.", "この種類の操作だけ。省略するとすべて。"),
     (
-        "Only plans for this channel, by its id, and its threads.",
-        "このチャンネル（ID で指定）と、そのスレッドの予定だけを返す。",
-    ),
-    (
         "Only orders that apply in this channel, by its id, or in one of its threads.",
         "このチャンネル（ID で指定）か、そのスレッドで有効な指示だけを返す。",
+    ),
+    (
+        "Only plans for this channel, by its id, and its threads.",
+        "このチャンネル（ID で指定）と、そのスレッドの予定だけを返す。",
     ),
     (
         "Only this workspace, by its id; all workspaces if omitted.",
