@@ -15,24 +15,24 @@ pub trait Meaning: Sized {
 }
 
 /// A phrase of a list, with its meaning if it has one.
-pub trait Entry: Sized {
+pub trait WordEntry: Sized {
     fn read(phrase: &'static str, meaning: Option<&'static str>) -> Option<Self>;
 }
 
-impl Entry for &'static str {
+impl WordEntry for &'static str {
     fn read(phrase: &'static str, meaning: Option<&'static str>) -> Option<Self> {
         meaning.is_none().then_some(phrase)
     }
 }
 
-impl<T: Meaning> Entry for (&'static str, T) {
+impl<T: Meaning> WordEntry for (&'static str, T) {
     fn read(phrase: &'static str, meaning: Option<&'static str>) -> Option<Self> {
         Some((phrase, T::read(meaning?)?))
     }
 }
 
 /// Reads the list of this name. The error is the line that cannot be read.
-pub fn list<E: Entry>(file: &'static str, name: &str) -> Result<Vec<E>, &'static str> {
+pub fn list<E: WordEntry>(file: &'static str, name: &str) -> Result<Vec<E>, &'static str> {
     let (mut entries, mut is_named) = (Vec::new(), false);
     for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {

@@ -5,9 +5,9 @@ use super::*;
 use crate::plan::time_expression::parse_time;
 
 /// Requests at a time, with when they are meant and a part of what is to be said. Alternatives stand between ` | `.
-type Written = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
+type TimeTable = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-const TABLES: &[Written] = &[
+const TABLES: &[TimeTable] = &[
     // A Wednesday.
     (
         "2026-12-02T10:15:00+09:00[Asia/Tokyo]",
