@@ -64,6 +64,10 @@ pub fn edited(plan: &Plan, text: &str, name: &str) -> Option<PlanChange> {
     let what = said(&request.what);
     let (due, recurrence) = match request.when {
         When::Once(at) => (at.timestamp(), None),
+        // It may have been said since, so that its first time is over.
+        When::Every(recurrence, _) if plan.recurrence.as_ref() == Some(&recurrence) => {
+            (plan.due, Some(recurrence))
+        }
         When::Every(recurrence, first) => (first.timestamp(), Some(recurrence)),
         When::Past(_) | When::Unclear(_) => return Some(PlanChange::Drop),
     };

@@ -85,6 +85,7 @@ pub async fn change(
         return Err(StoreError::Refused(RefusalReason::NoPlan));
     }
     counters.revision += 1;
+    query(sql::plans::DROP_DRAFTS_OF_PLAN).bind(id.0).execute(&mut *connection).await?;
     let close = query(sql::plans::CLOSE_DECISION_OF_PLAN).bind(id.0).bind(Gate::Command.name());
     close
         .bind(now.as_millisecond())
@@ -114,8 +115,10 @@ pub async fn drop_all_of(
     let close = query(sql::plans::CLOSE_DECISIONS_OF_PLANS_OF).bind(workspace.as_str());
     let close = close.bind(user.as_str()).bind(Gate::OptedOut.name()).bind(now.as_millisecond());
     close.bind(counters.revision as i64).execute(&mut *connection).await?;
-    let drop = query(sql::plans::DROP_PLANS_OF).bind(workspace.as_str()).bind(user.as_str());
-    drop.execute(connection).await?;
+    for statement in [sql::plans::DROP_DRAFTS_OF_PLANS_OF, sql::plans::DROP_PLANS_OF] {
+        let drop = query(statement).bind(workspace.as_str()).bind(user.as_str());
+        drop.execute(&mut *connection).await?;
+    }
     Ok(())
 }
 

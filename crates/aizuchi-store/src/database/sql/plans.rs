@@ -56,6 +56,14 @@ statements! {
         UPDATE decisions SET closed_ms = ?4, ended = 'dropped', gate = ?3, why = '', revision = ?5
         WHERE closed_ms IS NULL
             AND id IN (SELECT decision FROM plans WHERE workspace = ?1 AND asker = ?2)";
+    /// The words of a post that is not being sent.
+    DROP_DRAFTS_OF_PLAN = "
+        UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'draft' AND decision = (SELECT decision FROM plans WHERE id = ?1)";
+    DROP_DRAFTS_OF_PLANS_OF = "
+        UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'draft'
+            AND decision IN (SELECT decision FROM plans WHERE workspace = ?1 AND asker = ?2)";
     DROP_PLAN = "DELETE FROM plans WHERE id = ?1";
     DROP_PLANS_OF = "DELETE FROM plans WHERE workspace = ?1 AND asker = ?2";
     /// What is to be said was deleted with the message that asked for it.
