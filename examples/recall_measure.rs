@@ -181,6 +181,7 @@ fn user(recorded: &RecordedMessage) -> User {
         name: recorded.name.as_deref().unwrap_or(&recorded.author).into(),
         kind: kind(recorded),
         role: Role::Member,
+        zone: None,
     }
 }
 

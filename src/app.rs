@@ -37,7 +37,7 @@ use aizuchi_model::chat::local;
 use aizuchi_model::clock::Clock;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::persona::Language;
-use aizuchi_model::platform::{Platform, Platforms};
+use aizuchi_model::platform::Platform;
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::Rulebook;
 use aizuchi_past::shadow::chat_trial::{ChatTrial, PageOf};
@@ -225,7 +225,8 @@ impl App {
         let demo = Arc::new(demo);
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
-        let platforms = Platforms(HashMap::from([(local, platform)]).into());
+        let platforms = command_replies.platforms.clone();
+        platforms.0.replace(HashMap::from([(local, platform)]));
         let deps = || PlatformDeps {
             persona: persona.clone(),
             inbox: inbox(config.wait_settings(), Redaction::Drop, memory_delay),

@@ -129,5 +129,6 @@ pub fn build_answers_with(
         zone: config.time_zone_or(TimeZone::system()),
         admins_workspace: local::workspace_id(),
         standing_order_trial,
+        platforms: Platforms::default(),
     })
 }

@@ -43,6 +43,8 @@ pub enum Command {
     Mode(Option<Mode>),
     StandingOrder(StandingOrderCommand),
     Plan(PlanCommand),
+    /// What the user missed.
+    CatchUp,
     /// List the standing orders that apply here.
     ListStandingOrders,
     /// Change a setting, or all of them, as the command says.
@@ -278,6 +280,7 @@ impl CommandRequest {
             | Command::ListStandingOrders
             | Command::ListSettings
             | Command::Plan(_)
+            | Command::CatchUp
             | Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
@@ -309,6 +312,7 @@ impl CommandRequest {
                 | Command::ListStandingOrders
                 | Command::ListSettings
                 | Command::Plan(_)
+                | Command::CatchUp
                 | Command::ForgetThat
                 | Command::ForgetMe
                 | Command::ForgetMeForSure
@@ -349,6 +353,7 @@ impl CommandRequest {
             | Command::ChangeSetting(_)
             | Command::ListSettings
             | Command::Plan(_)
+            | Command::CatchUp
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

@@ -3,6 +3,7 @@
 
 mod renderer;
 mod memory;
+pub mod catch_up;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use aizuchi_model::outgoing;
 use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_model::persona::{Language, Persona};
+use aizuchi_model::platform::Platforms;
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::place::Place;
 use aizuchi_model::rules::setting_override::{PlaceSetting, SettingKind};
@@ -38,11 +40,14 @@ const MAX_DECISIONS: usize = 50;
 /// The maximum length of a quotation of the message that was asked about, in characters.
 const MAX_QUOTE_LENGTH: usize = 80;
 
+#[derive(Clone)]
 pub struct CommandReplies {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
     pub rulebook: Reloadable<Rulebook>,
     pub persona: Arc<Persona>,
+    /// For the addresses of messages.
+    pub platforms: Platforms,
     /// The users' time zone.
     pub zone: TimeZone,
     /// The workspace in which every user is an admin.
@@ -140,6 +145,7 @@ impl CommandReplies {
                 format!("{manner}\n{}", self.settings_text(request, language).await?)
             }
             Command::Plan(command) => self.plan_text(request, command, language, now).await?,
+            Command::CatchUp => self.catch_up_text(request, language).await?,
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => {

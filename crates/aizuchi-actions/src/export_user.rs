@@ -114,6 +114,16 @@ pub async fn describe_user(
         let at = order.given.strftime("%Y-%m-%d %H:%M:%S UTC");
         let _ = writeln!(output, "- {at}: {}", indented(order.text.as_str()));
     }
+    let mut plans = archive.plans(workspace).await?;
+    plans.retain(|plan| plan.asker == *user);
+    if !plans.is_empty() {
+        let _ = writeln!(output, "\n## Reminders that they asked for\n");
+    }
+    for plan in plans {
+        let at = plan.due.strftime("%Y-%m-%d %H:%M:%S UTC");
+        let channel = channel_name(&plan.conversation.channel);
+        let _ = writeln!(output, "- {at} #{channel}: {}", indented(&plan.what));
+    }
     let _ = writeln!(output, "\n## Their reactions\n");
     for reaction in &reactions {
         let _ = writeln!(output, "{reaction}");

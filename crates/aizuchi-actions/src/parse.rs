@@ -9,14 +9,17 @@ pub mod duration;
 pub mod quiet;
 
 use aizuchi_model::persona::spelling::spellings;
+use aizuchi_model::plan::time_expression::{When, parse_time};
 use aizuchi_model::rules::Mode;
 use aizuchi_structure::prose;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::command::{Command, MuteLength, MuteScope, NearMiss, PlanCommand, STOP_DURATION};
 use crate::day_time::DayTime;
 use crate::parse::duration::{DURATION_PARTICLES, NUMBER_WORDS, find_duration, parse_duration};
 use crate::parse::phrases::{
-    CommandPhrases, END_MARKS, EVERYWHERE, GO_AHEAD, HELP, MODE, MUTE, NAZE, OPENINGS,
+    CATCH_UP, CommandPhrases, END_MARKS, EVERYWHERE, GO_AHEAD, HELP, MODE, MUTE, NAZE, OPENINGS,
     POLITE_ENDINGS, SETTINGS, STATUS, SURE, VAGUE,
 };
 use crate::parse::quiet::Quiet;
@@ -41,6 +44,12 @@ impl Command {
         let whole = normalize(text);
         let order = addressed_order(&whole, name);
         let command = Self::parse_whole(&order).filter(|it| *it != Command::Why || order != whole);
+        let command = command.or_else(|| {
+            asks_what_was_missed(&order).then(|| match recurs(text) {
+                true => Command::Plan(PlanCommand::Make),
+                false => Command::CatchUp,
+            })
+        });
         command
             .or_else(|| quiet_command(&own_words(text, name)))
             .or_else(|| Self::stops_by_name(text, name).then_some(Command::Stop))
@@ -120,6 +129,7 @@ impl Command {
             }
             bare if STATUS.contains(&bare) => Some(Command::Status),
             bare if CommandPhrases::Memory.contains(bare) => Some(Command::Memory),
+            bare if CATCH_UP.contains(&bare) => Some(Command::CatchUp),
             bare if HELP.contains(&bare) => Some(Command::Help),
             bare if lists_orders(bare) => Some(Command::ListStandingOrders),
             bare if SETTINGS.contains(&bare) => Some(Command::ListSettings),
@@ -133,6 +143,22 @@ impl Command {
                 .or_else(|| near_miss(bare).map(Command::Usage)),
         }
     }
+}
+
+/// Whether a text in lower case asks to be told what its author missed. A long one says more than that.
+pub fn asks_what_was_missed(order: &str) -> bool {
+    /// In characters.
+    const MAX_LENGTH: usize = 160;
+    let holds = |list: CommandPhrases| list.all().iter().any(|phrase| order.contains(phrase));
+    order.chars().count() <= MAX_LENGTH
+        && (holds(CommandPhrases::CatchUp)
+            || holds(CommandPhrases::Away) && holds(CommandPhrases::News))
+}
+
+/// Whether a text names times that recur. They do so whenever it is read.
+fn recurs(text: &str) -> bool {
+    let some_time = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    matches!(parse_time(text, &some_time), Some((When::Every(..), _)))
 }
 
 /// Whether the text asks why there was no answer: "why did you not answer my question about the pump?",
@@ -411,6 +437,27 @@ mod tests {
     fn mute(minutes: Option<i64>, scope: MuteScope) -> Command {
         let lasting = |minutes| MuteLength::Lasting(SignedDuration::from_mins(minutes));
         Command::Mute { length: minutes.map(lasting), scope }
+    }
+
+    #[test]
+    fn who_was_away_may_ask_what_they_missed() {
+        for (text, expected) in [
+            ("@Aizuchi catch me up", true),
+            ("@Aizuchi what did I miss?", true),
+            ("@Aizuchi I was off all week, anything I should know?", true),
+            ("@Aizuchi just back from lunch, what happened?", true),
+            ("@Aizuchi catchup", true),
+            ("@Aizuchi 見逃したところ教えて", true),
+            ("@Aizuchi 昨日休んでたんだけど何かあった？", true),
+            ("@Aizuchi who missed the rehearsal?", false),
+            ("@Aizuchi what happened to the old pump?", false),
+            ("@Aizuchi I was on holiday, here are my photos", false),
+            ("@Aizuchi 来週休むね、よろしく", false),
+            ("@Aizuchi 資料に見落としがあるよ", false),
+        ] {
+            let command = Command::parse_message(text, "Aizuchi");
+            assert_eq!(command == Some(Command::CatchUp), expected, "{text}: {command:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::command::{Command, CommandRequest, PlanCommand};
 use crate::command_replies::CommandReplies;
-use crate::parse::without_called_name;
+use crate::parse::{asks_what_was_missed, without_called_name};
 
 /// The maximum number of plans that are listed.
 const MAX_LISTED: usize = 20;
@@ -28,7 +28,7 @@ enum Asked {
     Nothing,
 }
 
-/// Returns the order of a command about plans, if it has one. `zone` is the asker's.
+/// Returns the order of a command about plans, if it has one. `zone` is that of users whose own is unknown.
 pub async fn to_order(
     request: &CommandRequest,
     archive: &dyn Archive,
@@ -36,6 +36,7 @@ pub async fn to_order(
     name: &str,
 ) -> Result<Option<Order>, StoreError> {
     let workspace = &request.conversation.workspace;
+    let zone = &zone_of(request, archive, zone).await?;
     let change = |id, change| Order::ChangePlan { workspace: workspace.clone(), id, change };
     Ok(match request.command {
         Command::Plan(PlanCommand::Make) => match asked(request, zone, name) {
@@ -78,7 +79,13 @@ pub fn edited(plan: &Plan, text: &str, name: &str) -> Option<PlanChange> {
 fn asked(request: &CommandRequest, zone: &TimeZone, name: &str) -> Asked {
     let now = request.at.to_zoned(zone.clone());
     let text = without_called_name(&request.text, name);
-    let Some(wanted) = PlanRequest::parse(&text, &now) else { return Asked::Nothing };
+    let Some(wanted) = PlanRequest::parse(&text, &now).or_else(|| catch_up(&text, &now)) else {
+        return Asked::Nothing;
+    };
+    let kind = match asks_what_was_missed(&wanted.what.to_lowercase()) {
+        true => PlanKind::CatchUp,
+        false => wanted.kind,
+    };
     let (due, recurrence) = match wanted.when {
         When::Once(at) => (at.timestamp(), None),
         When::Every(recurrence, first) => (first.timestamp(), Some(recurrence)),
@@ -91,7 +98,7 @@ fn asked(request: &CommandRequest, zone: &TimeZone, name: &str) -> Asked {
         asker: request.user.clone(),
         message: request.message.clone(),
         whom: wanted.whom,
-        kind: wanted.kind,
+        kind,
         what: said(&wanted.what).into(),
         recurrence,
         zone: zone.clone(),
@@ -100,8 +107,28 @@ fn asked(request: &CommandRequest, zone: &TimeZone, name: &str) -> Asked {
     }))
 }
 
+/// A request to be told again and again what its author missed.
+fn catch_up(text: &str, now: &Zoned) -> Option<PlanRequest> {
+    let (when, _) = parse_time(text, now).filter(|(when, _)| matches!(when, When::Every(..)))?;
+    let (kind, whom, what) = (PlanKind::CatchUp, Whom::Asker, text.trim().to_owned());
+    asks_what_was_missed(&text.to_lowercase()).then_some(PlanRequest { kind, whom, what, when })
+}
+
 fn said(what: &str) -> String {
     to_single_line(what).chars().take(MAX_LENGTH).collect()
+}
+
+/// The time zone in which a request is meant: of the asker's profile, or else `general`.
+pub async fn zone_of(
+    request: &CommandRequest,
+    archive: &dyn Archive,
+    general: &TimeZone,
+) -> Result<TimeZone, StoreError> {
+    let asker = [request.user.clone()].into_iter().collect();
+    let known = archive.some_users(&request.conversation.workspace, &asker).await?;
+    let own = known.first().and_then(|user| user.zone.as_deref());
+    let own = own.and_then(|name| TimeZone::get(name).ok());
+    Ok(own.unwrap_or_else(|| general.clone()))
 }
 
 /// The plan of this number, if it was asked for in this channel, and by this user unless they are an admin.
@@ -155,7 +182,10 @@ impl CommandReplies {
                 });
                 match made {
                     Some(plan) => self.describe(plan, language, now),
-                    None => self.not_made(request, language, now),
+                    None => {
+                        let zone = zone_of(request, &*self.archive, &self.zone).await?;
+                        self.not_made(request, &zone, language, now)
+                    }
                 }
             }
             PlanCommand::Cancel(number) => match numbered(number) {
@@ -195,6 +225,7 @@ impl CommandReplies {
         };
         match (plan.kind, &plan.whom) {
             (PlanKind::Post, _) => texts::will_post(language, number, &due, name, &undo),
+            (PlanKind::CatchUp, _) => texts::will_catch_up(language, number, &due, name, &undo),
             (PlanKind::CheckBack, _) => texts::will_check_back(language, number, &due, name, &undo),
             (PlanKind::FollowUp, _) => {
                 texts::will_follow_up(language, number, &whom, &due, name, &undo)
@@ -209,8 +240,14 @@ impl CommandReplies {
     }
 
     /// Says why nothing was planned, and asks for what is missing.
-    fn not_made(&self, request: &CommandRequest, language: Language, now: Timestamp) -> String {
-        match asked(request, &self.zone, &self.persona.name) {
+    fn not_made(
+        &self,
+        request: &CommandRequest,
+        zone: &TimeZone,
+        language: Language,
+        now: Timestamp,
+    ) -> String {
+        match asked(request, zone, &self.persona.name) {
             Asked::NoTime(When::Past(at)) => texts::is_past(language, &say(&at, language, now)),
             Asked::NoTime(When::Unclear(Unclear::DayOrMonth)) => {
                 texts::which_day_or_month(language).to_owned()

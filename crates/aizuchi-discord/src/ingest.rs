@@ -481,6 +481,7 @@ impl DiscordPlatform {
             name: user.name.clone(),
             kind,
             role: self.user_role(workspace, user),
+            zone: None,
         };
         if self.cache.is_current(&stored) {
             return Ok(());

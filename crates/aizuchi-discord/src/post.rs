@@ -132,6 +132,13 @@ impl Platform for DiscordPlatform {
         Some(self.identity.user.clone())
     }
 
+    fn message_url(&self, message: &Message) -> Option<String> {
+        let ConversationId { workspace, channel, thread } = &message.conversation;
+        let guild = self.guild_id(workspace).map_or("@me".to_owned(), |guild| guild.to_string());
+        let place = thread.as_ref().map_or(channel.as_str(), MessageId::as_str);
+        Some(format!("https://discord.com/channels/{guild}/{place}/{}", message.id))
+    }
+
     fn max_post_length(&self) -> usize {
         MAX_MESSAGE_LENGTH
     }

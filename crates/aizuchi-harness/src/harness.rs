@@ -156,6 +156,7 @@ impl Harness {
             name: name.into(),
             kind: message.author.kind,
             role: Role::Member,
+            zone: None,
         };
         self.inbox.hear(Heard::User(user)).await.unwrap();
         self.hear(message).await;
@@ -411,6 +412,10 @@ pub fn build_parts_with(
         system_prompt: "You are kind.".to_owned(),
         language: options.language,
     });
+    let platforms = match options.lacks_platform {
+        true => Platforms::default(),
+        false => Platforms(HashMap::from([(workspace(), platform)]).into()),
+    };
     let command_replies = CommandReplies {
         store: store.clone(),
         archive,
@@ -419,15 +424,13 @@ pub fn build_parts_with(
         zone: options.settings.zone.clone(),
         admins_workspace: local::workspace_id(),
         standing_order_trial: options.standing_order_trial,
+        platforms: platforms.clone(),
     };
     let no_persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
     let mut agent = Agent {
         command_answers: Arc::new(command_replies),
         store,
-        platforms: match options.lacks_platform {
-            true => Platforms::default(),
-            false => Platforms(HashMap::from([(workspace(), platform)]).into()),
-        },
+        platforms,
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),
@@ -488,6 +491,7 @@ pub fn answers(
         zone,
         admins_workspace: local::workspace_id(),
         standing_order_trial: None,
+        platforms: Platforms::default(),
     })
 }
 

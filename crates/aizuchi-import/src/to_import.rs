@@ -373,7 +373,7 @@ fn take_other(
             channels.insert(id.clone(), Channel { workspace, id, name, visibility, topic });
         }
         OtherLine::User { id, name, is: kind, role, .. } => {
-            users.insert(id.clone(), User { workspace, id, name, kind, role });
+            users.insert(id.clone(), User { workspace, id, name, kind, role, zone: None });
         }
         OtherLine::Memory { channel, thread, term, newest, entries, .. } => {
             if let Some(key) = memory_key(workspace, channel, thread, term) {

@@ -166,6 +166,9 @@ pub struct User {
     pub name: Arc<str>,
     pub kind: AuthorKind,
     pub role: Role,
+    /// The IANA name of the user's time zone, where the platform tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Arc<str>>,
 }
 
 named_enum! {

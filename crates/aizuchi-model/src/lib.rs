@@ -27,6 +27,7 @@ pub mod standing_order;
 pub mod plan;
 pub mod recall;
 pub mod context;
+pub mod catch_up;
 pub mod decision;
 pub mod flow;
 pub mod texts;

@@ -30,6 +30,8 @@ named_enum! {
         CheckBack,
         /// Ask somebody again, unless they have answered.
         FollowUp,
+        /// Tell the asker what they missed.
+        CatchUp,
     }
 }
 

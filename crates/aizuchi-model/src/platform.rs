@@ -78,6 +78,11 @@ pub trait Platform: Send + Sync {
         false
     }
 
+    /// Returns the address at which people find a message, on platforms that have one.
+    fn message_url(&self, _message: &Message) -> Option<String> {
+        None
+    }
+
     /// Returns the maximum length of a post, as [`utf16_length`](crate::split::utf16_length) counts.
     fn max_post_length(&self) -> usize;
 }

@@ -45,6 +45,7 @@ pub mod commands;
 pub mod judging;
 pub mod replies;
 pub mod plans;
+pub mod catch_up;
 pub mod models;
 pub mod prompts;
 pub mod files;

@@ -73,6 +73,7 @@ pub async fn register_persona(
         name: persona.name.as_str().into(),
         kind: AuthorKind::Persona,
         role: Role::Member,
+        zone: None,
     };
     inbox.hear(Heard::User(persona)).await?;
     Ok(())

@@ -107,8 +107,14 @@ impl LocalRoom {
         }
         let name = self.persona_name.as_str().into();
         let (kind, role) = (AuthorKind::Persona, Role::Member);
-        let persona =
-            User { workspace: workspace_id(), id: UserId::new(PERSONA_USER_ID), name, kind, role };
+        let persona = User {
+            workspace: workspace_id(),
+            id: UserId::new(PERSONA_USER_ID),
+            name,
+            kind,
+            role,
+            zone: None,
+        };
         self.inbox.hear(Heard::User(persona)).await?;
         for name in INITIAL_CHANNELS {
             self.hear_channel(name).await?;
@@ -330,7 +336,7 @@ impl LocalRoom {
         // Every user of the local room is an admin.
         let (kind, role) = (AuthorKind::Human, Role::Admin);
         let (id, user_name) = (user.clone(), name.clone());
-        let user = User { workspace: workspace_id(), id, name: user_name, kind, role };
+        let user = User { workspace: workspace_id(), id, name: user_name, kind, role, zone: None };
         self.inbox.hear(Heard::User(user)).await?;
         self.lock_user_names().insert(name);
         self.changes.send_modify(|changes| *changes += 1);

@@ -4,11 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
+use aizuchi_model::chat::{AuthorKind, Channel, ChannelId, User, UserId};
 use parking_lot::RwLock;
 use tokio::sync::Notify;
-
-use crate::from_slack::SlackUser;
 
 #[derive(Default)]
 pub struct SlackCache {
@@ -18,7 +16,7 @@ pub struct SlackCache {
 
 #[derive(Default)]
 struct CacheState {
-    users: HashMap<UserId, (Arc<str>, AuthorKind, Role)>,
+    users: HashMap<UserId, User>,
     channels: HashMap<ChannelId, CachedChannel>,
     /// User groups' handles by id.
     groups: HashMap<String, Arc<str>>,
@@ -55,7 +53,7 @@ impl SlackCache {
     pub fn load(&self, users: Vec<User>, channels: Vec<Channel>) {
         self.write(|state| {
             for user in users {
-                state.users.insert(user.id, (user.name, user.kind, user.role));
+                state.users.insert(user.id.clone(), user);
             }
             for channel in channels {
                 let id = channel.id.clone();
@@ -66,11 +64,11 @@ impl SlackCache {
     }
 
     pub fn user_name(&self, user: &UserId) -> Option<Arc<str>> {
-        self.read(|state| state.users.get(user).map(|(name, ..)| name.clone()))
+        self.read(|state| state.users.get(user).map(|user| user.name.clone()))
     }
 
     pub fn author_kind(&self, user: &UserId) -> Option<AuthorKind> {
-        self.read(|state| state.users.get(user).map(|(_, kind, _)| *kind))
+        self.read(|state| state.users.get(user).map(|user| user.kind))
     }
 
     pub fn group_name(&self, id: &str) -> Option<Arc<str>> {
@@ -101,14 +99,12 @@ impl SlackCache {
     }
 
     /// Whether the cached user has the same name, kind and role.
-    pub fn is_current(&self, user: &SlackUser, kind: AuthorKind) -> bool {
-        let now = (user.name.clone(), kind, user.role);
-        self.read(|state| state.users.get(&user.id) == Some(&now))
+    pub fn is_current(&self, user: &User) -> bool {
+        self.read(|state| state.users.get(&user.id) == Some(user))
     }
 
-    pub fn put_user(&self, user: &SlackUser, kind: AuthorKind) {
-        let now = (user.name.clone(), kind, user.role);
-        self.write(|state| state.users.insert(user.id.clone(), now));
+    pub fn put_user(&self, user: User) {
+        self.write(|state| state.users.insert(user.id.clone(), user));
     }
 
     pub fn put_group(&self, id: &str, handle: &str) {

@@ -92,6 +92,8 @@ pub struct SlackUser {
     pub name: Arc<str>,
     pub is_bot: bool,
     pub role: Role,
+    /// The IANA name of the time zone in the profile.
+    pub zone: Option<Arc<str>>,
 }
 
 /// Slack's own ids have fewer than 20 characters. A longer id than this would not fit into a database index.
@@ -354,6 +356,7 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
         name: aizuchi_model::chat::to_single_line(name).into(),
         is_bot,
         role,
+        zone: non_empty_str(&user["tz"]).map(Into::into),
     })
 }
 
@@ -522,13 +525,14 @@ mod tests {
                 SlackEvent::ChannelRestricted(channel),
             ),
             (
-                json!({"type": "user_change", "user": {"id": "U1", "name": "h",
+                json!({"type": "user_change", "user": {"id": "U1", "name": "h", "tz": "Asia/Tokyo",
                     "profile": {"display_name": "", "real_name": "Hana\nko"}}}),
                 SlackEvent::UserChanged(SlackUser {
                     id: user,
                     name: "Hana ko".into(),
                     is_bot: false,
                     role: Role::Member,
+                    zone: Some("Asia/Tokyo".into()),
                 }),
             ),
             (

@@ -28,6 +28,8 @@ pub struct SlackIdentity {
     pub name: String,
     /// The bot's user.
     pub user: UserId,
+    /// The workspace's address, with a slash at its end. An identity that an earlier version stored has none.
+    pub url: Option<String>,
 }
 
 impl SlackIdentity {
@@ -35,6 +37,7 @@ impl SlackIdentity {
     pub fn to_cursor(&self, settings: &SlackSettings) -> Cursor {
         let value = json!({
             "team_id": self.workspace, "team": self.name, "user_id": self.user,
+            "url": self.url,
         });
         Cursor {
             workspace: WorkspaceId::new(IDENTITY_WORKSPACE),
@@ -137,6 +140,7 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
         workspace: WorkspaceId::new(parse_id(&answer["team_id"])?),
         name: to_single_line(non_empty_str(&answer["team"]).unwrap_or("Slack")),
         user: UserId::new(parse_id(&answer["user_id"])?),
+        url: non_empty_str(&answer["url"]).map(str::to_owned),
     })
 }
 

@@ -240,14 +240,15 @@ impl SlackPlatform {
             return Ok(());
         }
         let kind = if user.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
-        if self.cache.is_current(user, kind) {
+        let workspace = self.identity.workspace.clone();
+        let SlackUser { id, name, role, zone, .. } = user.clone();
+        let user = User { workspace, id, name, kind, role, zone };
+        if self.cache.is_current(&user) {
             return Ok(());
         }
-        let (workspace, role) = (self.identity.workspace.clone(), user.role);
-        let (id, name) = (user.id.clone(), user.name.clone());
-        self.inbox.hear(Heard::User(User { workspace, id, name, kind, role })).await?;
+        self.inbox.hear(Heard::User(user.clone())).await?;
         // Only after the commit: a cached user is not stored again.
-        self.cache.put_user(user, kind);
+        self.cache.put_user(user);
         Ok(())
     }
 
@@ -431,7 +432,7 @@ impl SlackPlatform {
         let name = names.into_iter().find_map(non_empty_str).unwrap_or(message.author.as_str());
         let name = aizuchi_model::chat::to_single_line(name).into();
         let (id, role) = (message.author.clone(), Role::Member);
-        self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
+        self.hear_user(&SlackUser { id, name, is_bot: true, role, zone: None }).await
     }
 
     /// Whether a message may be a command recent enough to be executed. A backfill of old messages does not wait for

@@ -147,6 +147,15 @@ impl Platform for SlackPlatform {
         Some(self.identity.user.clone())
     }
 
+    fn message_url(&self, message: &Message) -> Option<String> {
+        let ConversationId { channel, thread, .. } = &message.conversation;
+        let url = self.identity.url.as_deref()?;
+        let below = thread.as_ref().filter(|thread| **thread != message.id);
+        let below =
+            below.map_or(String::new(), |thread| format!("?thread_ts={thread}&cid={channel}"));
+        Some(format!("{url}archives/{channel}/p{}{below}", message.id.as_str().replace('.', "")))
+    }
+
     fn max_post_length(&self) -> usize {
         MAX_POST_LENGTH
     }

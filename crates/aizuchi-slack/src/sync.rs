@@ -179,7 +179,7 @@ impl SlackPlatform {
                 Err(error) => return Err(error.into()),
             };
         let (id, name, role) = (user.clone(), user.as_str().into(), Role::Member);
-        let unknown = || SlackUser { id, name, is_bot: false, role };
+        let unknown = || SlackUser { id, name, is_bot: false, role, zone: None };
         self.hear_user(&fetched.unwrap_or_else(unknown)).await?;
         Ok(())
     }

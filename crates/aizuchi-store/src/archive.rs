@@ -111,6 +111,16 @@ pub trait Archive: Send + Sync {
         Err(StoreError::unkept())
     }
 
+    /// When a user last wrote and reacted before a time, newest first: at most fifty of each.
+    async fn acts(
+        &self,
+        _workspace: &WorkspaceId,
+        _user: &UserId,
+        _before: Timestamp,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        Err(StoreError::unkept())
+    }
+
     /// The messages of a channel, oldest first, with tombstones for deleted ones. If more than `limit` match, the
     /// oldest ones after the given message or time are returned, or else the newest ones.
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;

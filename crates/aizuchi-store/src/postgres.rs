@@ -64,6 +64,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (50, "no weekly notes", include_str!("../migrations/postgres/0050_no_weekly_notes.sql")),
     (51, "needed confidence", include_str!("../migrations/postgres/0051_needed_confidence.sql")),
     (52, "plans", include_str!("../migrations/postgres/0052_plans.sql")),
+    (53, "catch up", include_str!("../migrations/postgres/0053_catch_up.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -82,6 +82,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (61, "no weekly notes", include_str!("../migrations/sqlite/0061_no_weekly_notes.sql")),
     (62, "needed confidence", include_str!("../migrations/sqlite/0062_needed_confidence.sql")),
     (63, "plans", include_str!("../migrations/sqlite/0063_plans.sql")),
+    (64, "catch up", include_str!("../migrations/sqlite/0064_catch_up.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -58,6 +58,8 @@ bitflags! {
         const GOOD_NEWS = 1 << 29;
         /// It tells of death, grave illness, fear or despair.
         const GRIEVES = 1 << 30;
+        /// It says that something was decided, or changed: "we decided", "postponed to", 「に決まりました」「延期」.
+        const DECIDES = 1 << 31;
     }
 }
 

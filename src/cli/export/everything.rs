@@ -57,7 +57,9 @@ impl Export<'_> {
             })?;
         }
         if self.only.is_none() {
-            for User { workspace, id, name, kind: is, role } in self.store.users(workspace).await? {
+            for User { workspace, id, name, kind: is, role, .. } in
+                self.store.users(workspace).await?
+            {
                 self.write(&OtherLine::User { workspace, id, name, is, role })?;
             }
         }

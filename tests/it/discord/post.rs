@@ -171,6 +171,7 @@ impl PostHarness {
                 name: "Mio".into(),
                 kind: AuthorKind::Human,
                 role: aizuchi_model::chat::Role::Member,
+                zone: None,
             })
             .await;
         harness

@@ -21,6 +21,9 @@ pub enum CommandPhrases {
     OptOut,
     OptIn,
     Memory,
+    CatchUp,
+    Away,
+    News,
 }
 
 type Lists = HashMap<CommandPhrases, Vec<&'static str>>;
@@ -76,6 +79,10 @@ pub const GO_AHEAD: [&str; 12] = [
 ];
 
 pub const HELP: [&str; 5] = ["help", "commands", "ヘルプ", "コマンド", "使い方"];
+
+/// Only alone: a call is about something else.
+pub const CATCH_UP: [&str; 5] =
+    ["catchup", "catch up", "catch-up", "キャッチアップ", "追いつきたい"];
 
 pub const MODE: [&str; 2] = ["mode", "モード"];
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use aizuchi_actions::command_replies::catch_up::Reader;
 use aizuchi_model::chat::to_single_line;
 use aizuchi_model::context::{Context, Intent};
 use aizuchi_model::decision::DecisionResult;
@@ -48,12 +49,31 @@ impl Worker<'_> {
         let only_for = match gate {
             Some(Gate::Muted) if may_whisper => Some(plan.asker.clone()),
             Some(gate) => return Ok(StepResult::Silent(self.close_by_gate(gate, gates.limit))),
+            // It is of use to nobody else.
+            None if plan.kind == PlanKind::CatchUp && may_whisper => Some(plan.asker.clone()),
             None => None,
         };
         let asker = self.name_of_asker(plan, &context).await?;
         let worded = match plan.kind {
             PlanKind::Post => {
                 self.word_planned(claim, (plan, &asker), &context, superseded, trace).await?
+            }
+            PlanKind::CatchUp => {
+                let reader = Reader {
+                    user: &plan.asker,
+                    conversation: &plan.conversation,
+                    visibility: context.visibility,
+                    zone: plan.zone.clone(),
+                };
+                let (answers, now) = (&self.command_answers, self.now());
+                let since = answers.away_since(&reader, now).await?;
+                let language = self.persona.language;
+                let Some(text) = answers.missed_since(&reader, since, now, language).await? else {
+                    let why = texts::plans::missed_nothing(language);
+                    let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
+                    return Ok(StepResult::Silent(closing));
+                };
+                Some((text, self.known_urls(&context), Lineage::default()))
             }
             PlanKind::Reminder | PlanKind::CheckBack | PlanKind::FollowUp => None,
         };

@@ -123,13 +123,8 @@ impl Agent {
             dispatches: self.dispatches.clone(),
             user_rate_limit: self.user_rate_limit.clone(),
             command_answers: Arc::new(CommandReplies {
-                store: answers.store.clone(),
-                archive: answers.archive.clone(),
-                rulebook: answers.rulebook.clone(),
                 persona: persona.clone(),
-                zone: answers.zone.clone(),
-                admins_workspace: answers.admins_workspace.clone(),
-                standing_order_trial: answers.standing_order_trial.clone(),
+                ..(**answers).clone()
             }),
             persona,
             tools: self.tools.clone(),

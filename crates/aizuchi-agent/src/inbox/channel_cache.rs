@@ -411,7 +411,14 @@ mod tests {
 
     fn meet(cache: &ChannelCache, id: &str, name: &str, kind: AuthorKind) {
         let (workspace, id) = (WorkspaceId::new("w"), UserId::new(id));
-        cache.update_user(&User { workspace, id, name: name.into(), kind, role: Role::Member });
+        cache.update_user(&User {
+            workspace,
+            id,
+            name: name.into(),
+            kind,
+            role: Role::Member,
+            zone: None,
+        });
     }
 
     fn has_human_named(cache: &ChannelCache, name: &str) -> bool {

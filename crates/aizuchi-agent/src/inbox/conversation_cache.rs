@@ -455,6 +455,7 @@ mod tests {
                 name: name.into(),
                 kind: AuthorKind::Human,
                 role: Role::Member,
+                zone: None,
             });
         }
         cache
@@ -569,6 +570,7 @@ mod tests {
                 name: "Robert".into(),
                 kind: AuthorKind::Human,
                 role: Role::Member,
+                zone: None,
             });
             assert_eq!(waits(&cache, &[("u-Ann", None, text)]), expected, "{text}");
         }

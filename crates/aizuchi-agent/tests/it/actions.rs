@@ -59,8 +59,14 @@ async fn each_command_is_for_those_who_may_give_it() {
         harness.inbox.hear(Heard::Channel(new_channel("dm", Visibility::Direct))).await.unwrap();
         let sample = message(top_level("garden"), "a0", harness.clock.now(), "root", "hello");
         let (id, kind) = (sample.author.id.clone(), sample.author.kind);
-        let user =
-            User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
+        let user = User {
+            workspace: workspace(),
+            id,
+            name: "root".into(),
+            kind,
+            role: Role::Admin,
+            zone: None,
+        };
         harness.inbox.hear(Heard::User(user)).await.unwrap();
         let mut table = String::new();
         for (number, command) in COMMANDS.iter().enumerate() {

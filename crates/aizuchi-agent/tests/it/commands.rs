@@ -23,7 +23,14 @@ fn in_mode(mode: Mode) -> HarnessOptions {
 async fn admin_says(harness: &Harness, id: &str, text: &str) {
     let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
     let (id, kind) = (message.author.id.clone(), message.author.kind);
-    let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.hear(message).await;
 }
@@ -295,11 +302,11 @@ async fn commands_do_not_prevent_a_judgment() {
     - `opt out`, `opt in`: whether I listen to you
       10s (persona): - `remind me tomorrow at 9 to …`, `reminders`: I remind you then, or list what is planned
       10s (persona): here
-    - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that
-      10s (persona): one thing
-    - `forget me`: I ask once more, then delete what you said and what I remember
-      10s (persona): of it
-    - `settings`: which settings hold here; `set memory off`, `set tools off` or `set
+    - `what did I miss?`: what was said while you were away
+      10s (persona): - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one
+      10s (persona): thing
+    - `forget me`: I ask once more, then delete what you said and what I remember of it
+      10s (persona): - `settings`: which settings hold here; `set memory off`, `set tools off` or `set
       10s (persona): confidence 0.9` narrow them
     - `reset`: I start fresh in this conversation (in direct
       10s (persona): messages; elsewhere only for admins)
@@ -688,8 +695,9 @@ async fn the_other_commands_in_japanese() {
       40s (persona): - `2時間ミュート`、`ミュート`、`ミュート解除`：その時間だけ、または解除されるまで、このチャンネルでは話しません
       40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
     - `明日の9時に…って教えて`、`リマインダー一覧`：その時刻にお知らせします。予定を一覧にします
-      40s (persona): - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
-    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `見逃したところ教えて`：離れていた間に話されたこと
+    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
       40s (persona): - `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` のように書くと、ここでの振る舞いを控えめにできます
       40s (persona): - `リセット`：この会話を新しく始めます（ダイレクトメッセージ以外では管理者のみ）
     [m000] spoke by command: 私へのコマンドでした ()

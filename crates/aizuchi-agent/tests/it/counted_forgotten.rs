@@ -92,6 +92,7 @@ async fn nor_for_whom_an_operator_has_forgotten() {
             name: "alice".into(),
             kind: AuthorKind::Human,
             role: Role::Member,
+            zone: None,
         };
         let database_store = harness.store.database_store.clone().unwrap();
         database_store.forget_user(&alice, "", harness.clock.now()).await.unwrap();

@@ -71,6 +71,7 @@ async fn a_renamed_user_has_the_new_name_everywhere() {
             name: "Alicia Bean".into(),
             kind: AuthorKind::Human,
             role: Role::Member,
+            zone: None,
         };
         harness.inbox.hear(Heard::User(user)).await.unwrap();
         let known = Arc::new(context(&harness, &top_level("garden")).await);

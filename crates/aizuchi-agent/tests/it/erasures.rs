@@ -29,7 +29,7 @@ async fn hear(store: &TestStore, heard: Heard, second: i64) {
 fn user(name: &str) -> Heard {
     let (id, name): (_, Arc<str>) = (UserId::new("u-alice"), name.into());
     let (kind, role) = (AuthorKind::Human, Role::Member);
-    Heard::User(User { workspace: workspace(), id, name, kind, role })
+    Heard::User(User { workspace: workspace(), id, name, kind, role, zone: None })
 }
 
 fn reaction() -> Heard {

@@ -15,6 +15,7 @@ use aizuchi_model::chat::{Arrival, Heard};
 use aizuchi_model::clock::Clock;
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_model::decision::gate::Gate;
+use aizuchi_model::platform::Platforms;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -204,6 +205,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             zone: jiff::tz::TimeZone::UTC,
             admins_workspace: aizuchi_model::chat::local::workspace_id(),
             standing_order_trial: None,
+            platforms: Platforms::default(),
         };
         let agent = Agent {
             command_answers: Arc::new(answers),

@@ -54,7 +54,8 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
     let database = store.database_store.clone().unwrap();
     if is_by_operator {
         let (workspace, id, name) = (workspace(), user.clone(), name.as_str().into());
-        let user = User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member };
+        let user =
+            User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member, zone: None };
         database.forget_user(&user, "", now).await.unwrap();
     } else {
         let order = Order::Forget { workspace: workspace(), user: user.clone(), asked: now };

@@ -181,6 +181,7 @@ async fn is_told_too_late(harness: &Harness, id: &str, text: &str, expected: &st
         name: "root".into(),
         kind: order.author.kind,
         role: Role::Admin,
+        zone: None,
     };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.pass(600).await;

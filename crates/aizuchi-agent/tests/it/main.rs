@@ -13,6 +13,7 @@ mod charges;
 mod outages;
 mod canary;
 mod commands;
+mod catch_up;
 mod late_commands;
 mod lost_seconds;
 mod absent_platform;

@@ -34,8 +34,14 @@ const HOUR: i64 = 3600;
 async fn admin_says(harness: &Harness, conversation: ConversationId, id: &str, text: &str) {
     let message = message(conversation, id, harness.clock.now(), "root", text);
     let (user, kind) = (message.author.id.clone(), message.author.kind);
-    let user =
-        User { workspace: workspace(), id: user, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id: user,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.hear(message).await;
     harness.pass(5).await;

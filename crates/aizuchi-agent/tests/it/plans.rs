@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use aizuchi_actions::export_user::describe_user;
 use aizuchi_harness::fixtures::{JOIN, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_platform::Fault;
 use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
-use aizuchi_model::chat::{ChannelId, Role, UserId};
+use aizuchi_model::chat::{AuthorKind, ChannelId, Heard, Role, User, UserId};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_store::order::Order;
 use insta::assert_snapshot;
@@ -140,7 +141,7 @@ async fn plans_are_listed_moved_and_cancelled_by_their_asker() {
     2. Friday 15 January, 11:01 UTC: lock the shed
      240s (persona): 1. Saturday 16 January, 11:00 UTC: feed the bees
      300s bob: @Aizuchi cancel reminder 2
-     300s (persona): Cancelled: reminder 2.
+     300s (persona): There is no reminder 2 any more.
     97200s (persona): A reminder from alice: feed the bees
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
@@ -231,6 +232,11 @@ async fn who_opts_out_or_is_forgotten_is_reminded_of_nothing() {
         harness.says("alice", "@Aizuchi remind me in 2 hours to prune").await;
         harness.says("bob", "@Aizuchi remind me in 2 hours to rake").await;
         harness.pass(MINUTE).await;
+        let alice = [UserId::new("u-alice")].into_iter().collect();
+        let alice = harness.store.archive.some_users(&workspace(), &alice).await.unwrap();
+        let (store, archive) = (&*harness.store.store, &*harness.store.archive);
+        let known = describe_user(store, archive, &alice[0]).await.unwrap();
+        assert!(known.contains("garden: prune") && !known.contains("rake"), "{known}");
         let before = posts(&harness).await.len();
         order(&harness, Order::OptOut { workspace: workspace(), user: UserId::new("u-alice") })
             .await;
@@ -325,6 +331,70 @@ async fn a_model_words_what_is_to_be_posted() {
         assert!(said.contains(&"This week: 3 rows sown.".to_owned()), "{said:?}");
         let prompts = harness.mind.prompt_texts(PromptVerb::Reply);
         assert!(prompts[0].contains("a recap"), "it is told what to post");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_of_what_recurs_keeps_its_next_time() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let asked = harness
+            .says("alice", "@Aizuchi remind us every day at 17:00 to close the greenhouse")
+            .await;
+        harness.pass(DAY).await;
+        let due = harness.store.archive.plans(&workspace()).await.unwrap()[0].due;
+        harness.edits(&asked, "@Aizuchi remind us every day at 17:00 to close the windows").await;
+        let plans = harness.store.archive.plans(&workspace()).await.unwrap();
+        assert_eq!((plans[0].due, &*plans[0].what), (due, "close the windows"));
+        harness.pass(DAY).await;
+        let said = posts(&harness).await;
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[1].ends_with("close the windows"), "{said:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_words_of_a_cancelled_plan_are_said_no_more() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi remind us in 1 hour to rake").await;
+        harness.pass(MINUTE).await;
+        // It was drafted, and could not be posted yet.
+        harness.platform.fails(&[Fault::Busy, Fault::Busy, Fault::Busy, Fault::Busy]);
+        harness.pass(HOUR).await;
+        harness.says("alice", "@Aizuchi cancel reminder 1").await;
+        harness.pass(HOUR).await;
+        let said = posts(&harness).await;
+        assert!(said.iter().all(|text| !text.ends_with("rake")), "{said:?}");
+        let ended = harness.decisions("garden").await;
+        assert!(ended.iter().all(|decision| decision.closed.is_some()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_time_is_meant_in_the_zone_of_the_asker() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        let user = User {
+            workspace: workspace(),
+            id: UserId::new("u-alice"),
+            name: "alice".into(),
+            kind: AuthorKind::Human,
+            role: Role::Member,
+            zone: Some("Asia/Tokyo".into()),
+        };
+        harness.inbox.hear(Heard::User(user)).await.unwrap();
+        // It is 17:00 in Tokyo.
+        harness.says("alice", "@Aizuchi remind me at 18:30 to prune").await;
+        harness.pass(HOUR).await;
+        assert_eq!(posts(&harness).await.len(), 0);
+        harness.pass(HOUR).await;
+        assert_eq!(posts(&harness).await.len(), 1);
+        let told = harness.platform.posted_texts().join(" ");
+        assert!(told.contains("18:30 JST"), "{told}");
     })
     .await;
 }

@@ -400,6 +400,7 @@ async fn a_forgotten_user_is_heard_again_afterwards() {
             name: "Ann".into(),
             kind: AuthorKind::Human,
             role: Role::Member,
+            zone: None,
         };
         let name = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
         store.store.hear(name).await.unwrap();

@@ -308,7 +308,7 @@ impl ReactionStoreExt for TestStore {
 
     async fn names(&self, id: &str, name: &str, kind: AuthorKind) {
         let (id, role) = (UserId::new(id), Role::Member);
-        let user = User { workspace: workspace(), id, name: name.into(), kind, role };
+        let user = User { workspace: workspace(), id, name: name.into(), kind, role, zone: None };
         let follows = Disposition::NotAMessage;
         self.store.hear(InboxEntry::new(Heard::User(user), follows, at(0))).await.unwrap();
     }

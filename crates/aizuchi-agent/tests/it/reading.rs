@@ -44,6 +44,7 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
             name: "Alice".into(),
             kind: context.target_messages()[0].author.kind,
             role: Role::Member,
+            zone: None,
         };
         let hearing = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
         store.store.hear(hearing).await.unwrap();
@@ -63,6 +64,7 @@ async fn some_users_are_found_by_their_ids() {
                 name: id.to_uppercase().into(),
                 kind: AuthorKind::Human,
                 role: Role::Member,
+                zone: None,
             };
             let hearing = InboxEntry::new(Heard::User(user), Disposition::NotAMessage, at(0));
             store.store.hear(hearing).await.unwrap();

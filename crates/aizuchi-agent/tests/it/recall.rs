@@ -157,6 +157,7 @@ async fn a_found_message_is_returned_in_full() {
             name: "Alice".into(),
             kind: AuthorKind::Human,
             role: Role::Member,
+            zone: None,
         };
         store.hear(Heard::User(user)).await;
         store.says(top_level("garden"), "1", "roses").await;

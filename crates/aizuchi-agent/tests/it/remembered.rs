@@ -222,7 +222,14 @@ async fn answer_to_admin(harness: &Harness, place: &ConversationId, text: &str) 
     let before = harness.platform.posted_texts().len();
     let message = message(place.clone(), "admin", harness.clock.now(), "root", text);
     let (id, kind) = (message.author.id.clone(), message.author.kind);
-    let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.hear(message).await;
     harness.pass(5).await;

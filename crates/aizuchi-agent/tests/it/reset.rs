@@ -15,7 +15,14 @@ use jiff::SignedDuration;
 async fn resets(harness: &Harness, conversation: ConversationId) {
     let message = message(conversation, "a1", harness.clock.now(), "root", "@Aizuchi reset");
     let (id, kind) = (message.author.id.clone(), message.author.kind);
-    let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.hear(message).await;
 }

@@ -58,8 +58,14 @@ fn drafting(language: Language) -> HarnessOptions {
 async fn admin_says(harness: &Harness, id: &str, text: &str) -> MessageId {
     let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
     let (user, kind) = (message.author.id.clone(), message.author.kind);
-    let user =
-        User { workspace: workspace(), id: user, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id: user,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     let id = message.id.clone();
     harness.hear(message).await;

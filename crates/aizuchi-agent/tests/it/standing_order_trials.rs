@@ -89,8 +89,14 @@ async fn room(store: TestStore, trial: &Arc<Slow>) -> Harness {
 async fn admin_says(harness: &Harness, id: &str, text: &str) {
     let message = message(top_level("garden"), id, harness.clock.now(), "root", text);
     let (user, kind) = (message.author.id.clone(), message.author.kind);
-    let user =
-        User { workspace: workspace(), id: user, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id: user,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     harness.hear(message).await;
 }

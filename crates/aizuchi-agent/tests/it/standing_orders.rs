@@ -27,8 +27,14 @@ async fn admin_says(
 ) -> MessageId {
     let message = message(conversation, id, harness.clock.now(), "root", text);
     let (user, kind) = (message.author.id.clone(), message.author.kind);
-    let user =
-        User { workspace: workspace(), id: user, name: "root".into(), kind, role: Role::Admin };
+    let user = User {
+        workspace: workspace(),
+        id: user,
+        name: "root".into(),
+        kind,
+        role: Role::Admin,
+        zone: None,
+    };
     harness.inbox.hear(Heard::User(user)).await.unwrap();
     let id = message.id.clone();
     harness.hear(message).await;

@@ -215,6 +215,7 @@ mod tests {
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
             | Command::ListSettings
+            | Command::CatchUp
             | Command::Plan(_) => "help",
         }
     }

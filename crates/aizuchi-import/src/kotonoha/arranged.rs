@@ -327,6 +327,7 @@ fn add_user(data: &mut ImportData, user: &UserId) {
             name: Arc::clone(&user.0),
             kind: AuthorKind::Human,
             role: Role::Member,
+            zone: None,
         });
     }
 }

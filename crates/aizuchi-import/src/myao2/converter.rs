@@ -136,6 +136,7 @@ impl Myao2Converter {
             name: self.name(id).unwrap_or_else(|| id.to_owned()).into(),
             kind: self.kind(id, is_bot),
             role: Role::Member,
+            zone: None,
         };
         bots.into_iter().map(user).collect()
     }

@@ -290,7 +290,8 @@ impl Destination {
         };
         let (workspace, id) = (self.workspace.clone(), UserId::new(message.author.as_str()));
         let name = message.name.as_deref().unwrap_or(&message.author).into();
-        let user = User { workspace: workspace.clone(), id, name, kind, role: Role::Member };
+        let user =
+            User { workspace: workspace.clone(), id, name, kind, role: Role::Member, zone: None };
         let channel = Channel {
             workspace: workspace.clone(),
             id: ChannelId::new(message.channel.as_str()),
@@ -337,6 +338,7 @@ impl Destination {
             name: line.name.clone().unwrap_or_else(|| line.author.0.clone()),
             kind,
             role: Role::Member,
+            zone: None,
         };
         let was_private = line.said_in.or(line.visibility) != Some(Visibility::Public);
         let reactions = reactions(&line, workspace);

@@ -31,6 +31,7 @@ texts! {
         / "{asker:#}から、この時刻にここへ次の投稿をするように頼まれていて、その時刻になりました：{what}。いま、その投稿を書いてください。あいさつや、頼まれたという説明は要りません";
     /// Why a plan was dropped.
     has_answered: "the person has written here since" / "本人がそのあとここに書いていました";
+    missed_nothing: "the asker had missed nothing" / "頼んだ人が見逃したものはありませんでした";
     outdated:
         "its moment had passed while I was not running, and its next time is near"
         / "止まっている間に時刻が過ぎ、次の回のほうが近かったためです";
@@ -50,6 +51,9 @@ texts! {
     will_check_back(number: i64, due: &str, name: &str, undo: &str):
         "I’ll come back to this {due} (no. {number}). To cancel: “@{name} {undo}”."
         / "{due}もう一度声をかけます（{number} 番）。取り消すには「@{name} {undo}」と書いてください。";
+    will_catch_up(number: i64, due: &str, name: &str, undo: &str):
+        "I’ll tell you what you missed {due} (no. {number}). To cancel: “@{name} {undo}”."
+        / "{due}見逃したことをお伝えします（{number} 番）。取り消すには「@{name} {undo}」と書いてください。";
     will_follow_up(number: i64, whom: &str, due: &str, name: &str, undo: &str):
         "I’ll ask {whom} again {due} unless they have written here by then (no. {number}). To cancel: “@{name} {undo}”."
         / "{whom} がそれまでにここへ書かなければ、{due}もう一度たずねます（{number} 番）。取り消すには「@{name} {undo}」と書いてください。";
@@ -91,7 +95,8 @@ texts! {
     could_not_make:
         "I did not note that: there are too many reminders already. Cancel some first."
         / "登録できませんでした。リマインダーがすでに多すぎます。先にどれかを取り消してください。";
-    cancelled(number: i64): "Cancelled: reminder {number}." / "リマインダー {number} を取り消しました。";
+    /// It was cancelled now, or is done, or there never was one.
+    cancelled(number: i64): "There is no reminder {number} any more." / "リマインダー {number} はもうありません。";
     no_such_plan(number: i64):
         "There is no reminder {number} of yours here."
         / "ここにあなたのリマインダー {number} はありません。";

@@ -124,7 +124,10 @@ impl Simulation<'_> {
         }
         if let Some(name) = recorded.name.as_deref().filter(|_| is_new) {
             let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
-            self.hear(Heard::User(User { workspace, id, name: name.into(), kind, role }).into());
+            self.hear(
+                Heard::User(User { workspace, id, name: name.into(), kind, role, zone: None })
+                    .into(),
+            );
         }
         let conversation = ConversationId {
             workspace: workspace.clone(),

@@ -32,7 +32,9 @@ impl DemoChannel {
         for name in cast {
             let (kind, role) = (AuthorKind::Human, Role::Admin);
             let (workspace, id, name) = (workspace_id(), demo_user_id(name), Arc::from(*name));
-            self.inbox.hear(Heard::User(User { workspace, id, name, kind, role })).await?;
+            self.inbox
+                .hear(Heard::User(User { workspace, id, name, kind, role, zone: None }))
+                .await?;
         }
         let until = self.room.clock.now();
         self.inbox.apply_order(Order::Reset { conversation: conversation(), until }).await?;

@@ -309,6 +309,17 @@ impl Archive for DatabaseStore {
         rows?.iter().map(rows::user_from_row).collect()
     }
 
+    async fn acts(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        before: Timestamp,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        let acts = query(sql::messages::ACTS).bind(workspace.as_str()).bind(user.as_str());
+        let acts = acts.bind(before.as_millisecond()).fetch_all(&self.readers).await?;
+        acts.iter().map(|row| rows::to_timestamp(rows::column(row, "at_ms")?)).collect()
+    }
+
     async fn some_users(
         &self,
         workspace: &WorkspaceId,

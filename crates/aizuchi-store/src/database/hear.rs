@@ -267,7 +267,8 @@ pub async fn hear_user(
         .bind(user.id.as_str())
         .bind(&*user.name)
         .bind(rows::kind_name(user.kind))
-        .bind(user.role.name());
+        .bind(user.role.name())
+        .bind(user.zone.as_deref());
     let put = put.execute(&mut *connection).await?;
     if put > 0 {
         // Former names are kept, since a forgetting also looks for them in texts.

@@ -90,7 +90,7 @@ fn reactions_from_row(row: &Row) -> RowResult<Vec<ReactionGroup>> {
     Ok(ReactionGroup::group(rows.into_iter().map(|(emoji, id, kind, name)| {
         let name = name.unwrap_or_else(|| id.0.clone());
         let role = Role::default();
-        (emoji, User { workspace: workspace.clone(), id, name, kind, role })
+        (emoji, User { workspace: workspace.clone(), id, name, kind, role, zone: None })
     })))
 }
 
@@ -163,6 +163,7 @@ pub fn user_from_row(row: &Row) -> RowResult<User> {
         name: column::<String>(row, "name")?.into(),
         kind: parse_name(&column::<String>(row, "kind")?)?,
         role: parse_name(&column::<String>(row, "role")?)?,
+        zone: column::<Option<String>>(row, "zone")?.map(Into::into),
     })
 }
 

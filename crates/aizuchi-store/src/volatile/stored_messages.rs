@@ -93,6 +93,7 @@ impl VolatileState {
                 name,
                 kind: reaction.kind,
                 role: Role::default(),
+                zone: None,
             };
             (reaction.emoji.clone(), user)
         });

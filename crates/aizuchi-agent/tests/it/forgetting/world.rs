@@ -207,7 +207,14 @@ impl World {
         }
         for (id, name) in &self.users {
             let (workspace, id, name) = (workspace(), id.clone(), name.as_str().into());
-            let user = User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member };
+            let user = User {
+                workspace,
+                id,
+                name,
+                kind: AuthorKind::Human,
+                role: Role::Member,
+                zone: None,
+            };
             hear(Heard::User(user), Disposition::NotAMessage).await;
         }
         let messages = self.sent.iter().map(|sent| {

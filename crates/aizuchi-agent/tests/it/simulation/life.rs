@@ -136,6 +136,7 @@ async fn introduce(inbox: &Inbox, world: &World) {
             name: (*name).into(),
             kind: AuthorKind::Human,
             role: if number == 0 { Role::Admin } else { Role::Member },
+            zone: None,
         })
     });
     for heard in channels.into_iter().chain(users) {

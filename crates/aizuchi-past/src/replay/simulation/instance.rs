@@ -94,6 +94,7 @@ pub(super) fn build_instance(
         zone: policy.config.time_zone_or(TimeZone::UTC),
         admins_workspace: local::workspace_id(),
         standing_order_trial: None,
+        platforms: Platforms::default(),
     };
     let agent = Agent {
         command_answers: Arc::new(answers),

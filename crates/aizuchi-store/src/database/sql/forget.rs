@@ -20,12 +20,12 @@ macro_rules! memories_of_forgetting {
 statements! {
     /// All users with this id or name.
     FIND_USERS = "
-        SELECT workspace, id, name, kind, role FROM users WHERE id = ?1 OR lower(name) = lower(?1)
+        SELECT workspace, id, name, kind, role, zone FROM users WHERE id = ?1 OR lower(name) = lower(?1)
         UNION
-        SELECT DISTINCT workspace, author, author, author_kind, 'member' FROM messages WHERE author = ?1
+        SELECT DISTINCT workspace, author, author, author_kind, 'member', NULL FROM messages WHERE author = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = messages.workspace AND id = ?1)
         UNION
-        SELECT DISTINCT workspace, user_id, user_id, kind, 'member' FROM reactions WHERE user_id = ?1
+        SELECT DISTINCT workspace, user_id, user_id, kind, 'member', NULL FROM reactions WHERE user_id = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
 
     // The state of forgettings.

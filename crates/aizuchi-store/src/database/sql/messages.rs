@@ -115,9 +115,11 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread > ''
         GROUP BY thread ORDER BY 2, 1";
     PUT_USER = "
-        INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
-        WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role";
+        INSERT INTO users (workspace, id, name, kind, role, zone) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role,
+            zone = coalesce(excluded.zone, users.zone)
+        WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role
+            OR users.zone IS DISTINCT FROM coalesce(excluded.zone, users.zone)";
     // Only for messages that are not deleted, and only if the reaction is newer than the stored one. ?5 is the user, ?6
     // the time. A reaction to an unknown message is early: the message may still arrive.
 
@@ -183,7 +185,7 @@ statements! {
         ORDER BY m.at_ms, m.id";
     CHANNEL = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility, topic FROM channels WHERE workspace = ?1 ORDER BY id";
-    USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
+    USERS = "SELECT workspace, id, name, kind, role, zone FROM users WHERE workspace = ?1 ORDER BY id";
     /// What the user ?2 wrote in each channel, and how many decisions about it led to a post; from the message on that
     /// was heard ?3 messages before their last one.
     WRITTEN_BY = "
@@ -201,9 +203,20 @@ statements! {
         WHERE workspace = ?1 AND author = ?2 ORDER BY heard DESC LIMIT 1 OFFSET ?3";
     /// ?2 is a JSON list of one-element lists with an id each.
     SOME_USERS = "
-        SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
+        SELECT u.workspace, u.id, u.name, u.kind, u.role, u.zone FROM json_each(?2) AS j
         JOIN users AS u ON u.workspace = ?1 AND u.id = j.value ->> 0
         ORDER BY u.id";
+    /// The newest of what somebody did before ?3, among the last that were heard of them.
+    ACTS = "
+        SELECT at_ms FROM
+            (SELECT at_ms FROM messages INDEXED BY messages_by_author WHERE workspace = ?1 AND author = ?2
+             ORDER BY heard DESC LIMIT 50) AS written
+        WHERE at_ms < ?3
+        UNION ALL SELECT at_ms FROM
+            (SELECT at_ms FROM reactions INDEXED BY reactions_by_user WHERE workspace = ?1 AND user_id = ?2
+             ORDER BY at_ms DESC LIMIT 50) AS reacted
+        WHERE at_ms < ?3
+        ORDER BY at_ms DESC";
     /// Among the last fifty messages of each that were heard, since somebody may have written many.
     LAST_WRITTEN = "
         SELECT m.author, m.visibility, max(m.at_ms) AS last_ms FROM json_each(?2) AS j

@@ -150,7 +150,7 @@ fn run(
         Operation::Name { author, word } => {
             let (id, name) = (user(author), WORDS[word].into());
             let (kind, role) = (AuthorKind::Human, Role::Member);
-            state.hear_user(User { workspace: workspace(), id, name, kind, role });
+            state.hear_user(User { workspace: workspace(), id, name, kind, role, zone: None });
         }
         Operation::Search { words, from, only, before, limit } => {
             let query = RecallQuery {

@@ -220,6 +220,7 @@ mod tests {
             name: "Mio".into(),
             kind: AuthorKind::Human,
             role: Role::default(),
+            zone: None,
         };
         assert_eq!(query.address_of_user(&mio), "person=U2%263");
     }
