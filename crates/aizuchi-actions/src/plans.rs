@@ -1,7 +1,7 @@
 //! Commands about plans: reminders, posts at a time, and what people may do with them. Everybody may make plans for the
 //! place where they write, within the limits of a user and a channel; only their asker or an admin may change them.
 
-use aizuchi_model::chat::{Role, to_single_line};
+use aizuchi_model::chat::{Role, UserId, WorkspaceId, to_single_line};
 use aizuchi_model::persona::Language;
 use aizuchi_model::plan::request::PlanRequest;
 use aizuchi_model::plan::time_expression::{Unclear, When, parse_time};
@@ -36,7 +36,7 @@ pub async fn to_order(
     name: &str,
 ) -> Result<Option<Order>, StoreError> {
     let workspace = &request.conversation.workspace;
-    let zone = &zone_of(request, archive, zone).await?;
+    let zone = &zone_of(archive, workspace, &request.user, zone).await?;
     let change = |id, change| Order::ChangePlan { workspace: workspace.clone(), id, change };
     Ok(match request.command {
         Command::Plan(PlanCommand::Make) => match asked(request, zone, name) {
@@ -118,14 +118,14 @@ fn said(what: &str) -> String {
     to_single_line(what).chars().take(MAX_LENGTH).collect()
 }
 
-/// The time zone in which a request is meant: of the asker's profile, or else `general`.
+/// The time zone of a user's profile, or else `general`.
 pub async fn zone_of(
-    request: &CommandRequest,
     archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    user: &UserId,
     general: &TimeZone,
 ) -> Result<TimeZone, StoreError> {
-    let asker = [request.user.clone()].into_iter().collect();
-    let known = archive.some_users(&request.conversation.workspace, &asker).await?;
+    let known = archive.some_users(workspace, &[user.clone()].into_iter().collect()).await?;
     let own = known.first().and_then(|user| user.zone.as_deref());
     let own = own.and_then(|name| TimeZone::get(name).ok());
     Ok(own.unwrap_or_else(|| general.clone()))
@@ -183,7 +183,9 @@ impl CommandReplies {
                 match made {
                     Some(plan) => self.describe(plan, language, now),
                     None => {
-                        let zone = zone_of(request, &*self.archive, &self.zone).await?;
+                        let workspace = &request.conversation.workspace;
+                        let zone =
+                            zone_of(&*self.archive, workspace, &request.user, &self.zone).await?;
                         self.not_made(request, &zone, language, now)
                     }
                 }
@@ -226,7 +228,9 @@ impl CommandReplies {
         match (plan.kind, &plan.whom) {
             (PlanKind::Post, _) => texts::will_post(language, number, &due, name, &undo),
             (PlanKind::CatchUp, _) => texts::will_catch_up(language, number, &due, name, &undo),
-            (PlanKind::CheckBack, _) => texts::will_check_back(language, number, &due, name, &undo),
+            (PlanKind::CheckBack | PlanKind::Promise, _) => {
+                texts::will_check_back(language, number, &due, name, &undo)
+            }
             (PlanKind::FollowUp, _) => {
                 texts::will_follow_up(language, number, &whom, &due, name, &undo)
             }

@@ -61,6 +61,7 @@ use aizuchi_model::outgoing::secrets::SecretScanner;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_model::permalink::linked_message;
 use aizuchi_model::persona::Persona;
+use aizuchi_model::plan::Plan;
 use aizuchi_model::platform::{PlatformError, Platforms};
 use aizuchi_model::reloadable::Reloadable;
 use aizuchi_model::rules::place::Place;
@@ -329,6 +330,7 @@ impl Worker<'_> {
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
+            plans: Vec::new(),
             wanted_calls: Vec::new(),
             read_attachments: Vec::new(),
             quiet_order: None,
@@ -353,6 +355,7 @@ impl Worker<'_> {
             evaluation,
             seen_revision,
             memo_changes,
+            plans,
             wanted_calls,
             read_attachments,
             quiet_order,
@@ -363,6 +366,7 @@ impl Worker<'_> {
             evaluation,
             seen_revision,
             memo_changes,
+            plans,
             wanted_calls,
             read_attachments,
             quiet_order,
@@ -640,6 +644,7 @@ struct StepTrace<'a> {
     /// The revision of the store that was read.
     seen_revision: Option<u64>,
     memo_changes: Vec<MemoChange>,
+    plans: Vec<Plan>,
     wanted_calls: Vec<NewConsent>,
     read_attachments: Vec<ReadAttachment>,
     quiet_order: Option<QuietOrder>,

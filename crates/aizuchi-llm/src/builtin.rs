@@ -33,12 +33,15 @@ use crate::{Llm, LlmError, LlmResponse};
 /// A quote has no more characters of a message than these.
 pub const MAX_QUOTE_CHARS: usize = vocabulary::MAX_QUOTE_CHARS;
 
+/// The name of its model.
+pub const MODEL: &str = "builtin";
+
 pub struct BuiltinMind;
 
 #[async_trait]
 impl Llm for BuiltinMind {
     fn model(&self) -> &str {
-        "builtin"
+        MODEL
     }
 
     fn uses_tokens(&self) -> bool {

@@ -107,7 +107,11 @@ pub struct Prompt {
 impl Prompt {
     /// The same prompt with a request to repair an unusable response.
     pub fn with_repair_request(&self, problem: &str) -> Self {
-        let request = texts::prompts::repair_request(self.persona.language, problem);
+        self.with_request(&texts::prompts::repair_request(self.persona.language, problem))
+    }
+
+    /// The same prompt with a request at its end.
+    pub fn with_request(&self, request: &str) -> Self {
         let text = format!("{}\n\n{request}", self.text);
         Self { tokens: estimate(&text), text, ..self.clone() }
     }

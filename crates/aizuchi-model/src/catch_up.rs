@@ -15,19 +15,23 @@ use crate::context::message_structure::{MAX_MESSAGES, MessageStructure};
 pub const MIN_ABSENCE: SignedDuration = SignedDuration::from_hours(1);
 /// How far back a user is caught up at most: for longer, they would rather read it.
 pub const MAX_ABSENCE: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// A question is open, a message replies to another, or begins something, from this probability on.
+/// A message replies to another, or begins something, from this probability on.
 const LIKELY: f32 = 0.5;
+/// A question is open from this probability on. To list what was answered is worse than to leave out one of many.
+const SURELY_OPEN: f32 = 0.7;
+/// Up to this many messages are all listed.
+const FEW: usize = 6;
 
 /// What a user missed in a channel. Each list is in the order of time, and no message is in two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Missed {
-    /// What mentions the user, or asks them, and what they have not answered.
+    /// What mentions the user, asks them or answers them, and what they have not answered in turn.
     pub asked: Vec<Arc<Message>>,
     /// Questions that nobody has taken up.
     pub open: Vec<Arc<Message>>,
     /// What says that something was decided, or changed.
     pub decided: Vec<Arc<Message>>,
-    /// What begins something else that others went on with.
+    /// What begins something else that others went on with; all else, if that is little.
     pub begun: Vec<Arc<Message>>,
     /// The authors of all that was missed, most messages first, with how many there are.
     pub authors: Vec<(UserId, usize)>,
@@ -95,6 +99,12 @@ pub fn missed(
     }
     missed.authors = counts.into_iter().map(|(user, count)| (user.clone(), count)).collect();
     missed.authors.sort_by(|(one, most), (other, more)| more.cmp(most).then(one.cmp(other)));
+    if missed.authors.iter().map(|(_, count)| count).sum::<usize>() <= FEW {
+        let listed = [&missed.asked, &missed.open, &missed.decided].into_iter().flatten();
+        let listed: HashSet<&MessageId> = listed.map(|message| &message.id).collect();
+        let missing = |it: &&Arc<Message>| absence.misses(it) && !listed.contains(&it.id);
+        missed.begun = messages.iter().filter(missing).cloned().collect();
+    }
     for list in [&mut missed.asked, &mut missed.open, &mut missed.decided, &mut missed.begun] {
         let mut seen = HashSet::new();
         list.retain(|message| seen.insert(message.id.clone()));
@@ -148,23 +158,26 @@ impl Part<'_> {
             return;
         }
         let structure = self.talk.structure();
-        let asks = structure.asking(index) > 0.0;
         let is_human = message.is_human();
         let cues = structure.utterances()[index].cues;
-        let list = if self.is_to_user(index, asks) {
+        let is_small_talk = cues.intersects(Cues::THANKS | Cues::GREETING | Cues::WORDLESS);
+        let list = if self.is_to_user(index, is_small_talk) {
             if self.is_answered_by_user(index) {
                 return;
             }
             &mut missed.asked
         } else if is_human
-            && asks
-            && structure.uptake(index).open > LIKELY
+            && structure.asking(index) >= 1.0
+            && !cues.intersects(Cues::THANKS | Cues::TAG | Cues::LAUGHS | Cues::SOLVED)
+            && structure.uptake(index).open > SURELY_OPEN
             && !is_taken_up_below(message)
         {
             &mut missed.open
         } else if cues.contains(Cues::DECIDES) && !cues.contains(Cues::ASKS) {
             &mut missed.decided
         } else if structure.begins(index) >= LIKELY
+            && message.conversation.thread.is_none()
+            && !is_small_talk
             && (is_taken_up_below(message) || self.is_gone_on_with(index))
         {
             &mut missed.begun
@@ -174,8 +187,8 @@ impl Part<'_> {
         list.push(message.clone());
     }
 
-    /// Whether a message mentions the user or calls them by name, or asks something in reply to them.
-    fn is_to_user(&self, index: usize, asks: bool) -> bool {
+    /// Whether a message mentions the user or calls them by name, or replies to them with more than thanks.
+    fn is_to_user(&self, index: usize, is_small_talk: bool) -> bool {
         let user = self.absence.user;
         let structure = self.talk.structure();
         let mentions = &self.window[index].mentions;
@@ -187,7 +200,7 @@ impl Part<'_> {
         };
         mentions.iter().any(|mention| matches!(mention, Mention::User(it) if it == user))
             || addressee.is_some_and(|number| self.talk.user(number) == user)
-            || asks && replies()
+            || !is_small_talk && replies()
     }
 
     /// A greeting stands next to what was missed, and answers none of it.

@@ -166,6 +166,8 @@ pub struct Outcome {
     /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a repeated model
     /// call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
+    /// What the text says that the persona will do later. It is kept and dropped with the text, too.
+    pub plans: Vec<Plan>,
     /// The calls that a user has to allow. They are kept with the draft that announces them, and dropped with it
     /// otherwise.
     pub wanted_calls: Vec<NewConsent>,
@@ -184,6 +186,7 @@ impl Outcome {
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
+            plans: Vec::new(),
             wanted_calls: Vec::new(),
             read_attachments: Vec::new(),
             quiet_order: None,
@@ -247,6 +250,7 @@ impl Outcome {
         Self {
             attempts: attempts.collect(),
             memo_changes: Vec::new(),
+            plans: Vec::new(),
             wanted_calls: Vec::new(),
             quiet_order: None,
             result,

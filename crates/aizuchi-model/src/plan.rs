@@ -1,6 +1,7 @@
 //! Plans: what somebody asked to be told at a time, once or again and again. A plan has a step of its own, so that it
 //! neither waits for the conversation in which it was asked for, nor delays it.
 
+pub mod promise;
 pub mod recurrence;
 mod words;
 pub mod time_expression;
@@ -32,6 +33,8 @@ named_enum! {
         FollowUp,
         /// Tell the asker what they missed.
         CatchUp,
+        /// Do what the persona said that it would.
+        Promise,
     }
 }
 

@@ -425,7 +425,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  C1:\n    tools: [add_memo, rm]\n",
-        "3:23: channels.C1.tools is \"rm\", but it must be the name of a tool: add_memo, edit_memo, remove_memo, list_memo, get_memo, list_memo_tags, search_messages, web_search, web_fetch, be_quiet, or SERVER__TOOL for one of an MCP server",
+        "3:23: channels.C1.tools is \"rm\", but it must be the name of a tool: add_memo, edit_memo, remove_memo, list_memo, get_memo, list_memo_tags, search_messages, web_search, web_fetch, be_quiet, schedule, or SERVER__TOOL for one of an MCP server",
     ),
     (
         "channels:\n  C1:\n    tools: [add_memo, tracker__find]\n",

@@ -51,11 +51,12 @@ impl CommandReplies {
         request: &CommandRequest,
         language: Language,
     ) -> Result<String, StoreError> {
+        let workspace = &request.conversation.workspace;
         let reader = Reader {
             user: &request.user,
             conversation: &request.conversation,
             visibility: request.visibility,
-            zone: zone_of(request, &*self.archive, &self.zone).await?,
+            zone: zone_of(&*self.archive, workspace, &request.user, &self.zone).await?,
         };
         let since = self.away_since(&reader, request.at).await?;
         Ok(match self.missed_since(&reader, since, request.at, language).await? {

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use aizuchi_actions::command::Command;
+use aizuchi_llm::builtin;
 use aizuchi_llm::prompt::{Prompt, tool};
 use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
 use aizuchi_model::context::Context;
@@ -14,10 +15,13 @@ use aizuchi_model::decision::{Attempt, DecisionId, LOOK_UP};
 use aizuchi_model::memo::MemoChange;
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
+use aizuchi_model::plan::Plan;
+use aizuchi_model::plan::promise::{find_promise, without_promises};
 use aizuchi_model::recall::content_words::{content_words, shares_subject};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
 use aizuchi_model::rules::MemoryRule;
 use aizuchi_model::rules::place::Place;
+use aizuchi_model::texts;
 use aizuchi_store::StoreError;
 use futures_util::future::{Either, select};
 use tracing::warn;
@@ -53,6 +57,8 @@ pub(super) struct GeneratedReply {
     pub(super) known_urls: KnownUrls,
     pub(super) lineage: Lineage,
     pub(super) memo_changes: Vec<MemoChange>,
+    /// What it says that the persona will do.
+    pub(super) plans: Vec<Plan>,
     /// The calls that a user has to allow.
     pub(super) wanted_calls: Vec<NewConsent>,
 }
@@ -143,6 +149,7 @@ impl Worker<'_> {
         calls: &mut Calls<'_>,
     ) -> Result<Generated, StepError> {
         let mind = &self.reply_mind(context);
+        let language = mind.persona.language;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context, calls.owner.decision).await?;
         let mut urls_of_ended = None;
@@ -152,6 +159,7 @@ impl Worker<'_> {
             // No tools: the reply reports calls that were made, and must not make others.
             (toolbox, urls_of_ended) = (None, Some(known));
         }
+        let mut was_reminded = false;
         loop {
             let left = (began + limit * 2).duration_since(self.now());
             let call = self.call_model_within(limit.min(left), mind, &prompt, calls);
@@ -169,6 +177,29 @@ impl Worker<'_> {
                 }
                 let text = final_text(answer.text, &prompt);
                 let text = self.screen(&text, &known_urls, CodeBlocks::KeepUrls);
+                let plans = toolbox.as_ref().map(Toolbox::plans).unwrap_or_default();
+                // What the built-in mind says is written here, and true.
+                let is_written = |attempt: &Attempt| &*attempt.model == builtin::MODEL;
+                let is_screened =
+                    plans.is_empty() && !calls.attempts.last().is_some_and(is_written);
+                let promise = find_promise(&text).filter(|_| is_screened);
+                let text = match promise {
+                    Some(promise) if !was_reminded && self.now() < began + limit => {
+                        was_reminded = true;
+                        let request =
+                            texts::prompts::no_empty_promise(language, text[promise].trim());
+                        prompt = prompt.with_request(&request);
+                        continue;
+                    }
+                    // It would not be kept.
+                    Some(_) => match without_promises(&text) {
+                        rest if is_blank(&rest) => {
+                            texts::plans::cannot_promise(language).to_owned()
+                        }
+                        rest => rest,
+                    },
+                    None => text,
+                };
                 if is_blank(&text) {
                     return Err(empty_answer());
                 }
@@ -184,6 +215,7 @@ impl Worker<'_> {
                     known_urls,
                     lineage,
                     memo_changes,
+                    plans,
                     wanted_calls,
                 }));
             };

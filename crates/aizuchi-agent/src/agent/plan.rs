@@ -55,7 +55,7 @@ impl Worker<'_> {
         };
         let asker = self.name_of_asker(plan, &context).await?;
         let worded = match plan.kind {
-            PlanKind::Post => {
+            PlanKind::Post | PlanKind::Promise => {
                 self.word_planned(claim, (plan, &asker), &context, superseded, trace).await?
             }
             PlanKind::CatchUp => {
@@ -82,7 +82,10 @@ impl Worker<'_> {
             (self.planned_text(plan, &asker), known_urls, Lineage::default())
         });
         let posts = to_posts(&text, &known_urls, platform.max_post_length());
-        let why = texts::plans::asked_by(self.persona.language, Name(&asker));
+        let why = match plan.kind {
+            PlanKind::Promise => texts::plans::promised(self.persona.language, Name(&asker)),
+            _ => texts::plans::asked_by(self.persona.language, Name(&asker)),
+        };
         let metadata = DraftMetadata {
             lineage: lineage_with(plan, lineage),
             seen_revision: context.revision.into(),
@@ -138,14 +141,21 @@ impl Worker<'_> {
         trace: &mut StepTrace<'_>,
     ) -> Result<Option<(String, KnownUrls, Lineage)>, StepError> {
         let what = to_single_line(&plan.what);
-        let reason = texts::plans::to_post_now(self.persona.language, Name(asker), &what);
+        let language = self.persona.language;
+        let reason = match plan.kind {
+            PlanKind::Promise => texts::plans::to_keep_now(language, Name(asker), &what),
+            _ => texts::plans::to_post_now(language, Name(asker), &what),
+        };
         let intent = Intent { reason, ..Intent::default() };
         let context =
             Arc::new(Context { intent: Some(intent), owed: Vec::new(), ..context.clone() });
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls::new(owner, superseded, trace.attempts);
         match self.generate(&context, &EndedCalls::default(), &mut calls).await? {
-            Generated::Reply(reply) => Ok(Some((reply.text, reply.known_urls, reply.lineage))),
+            Generated::Reply(reply) => {
+                trace.plans = reply.plans;
+                Ok(Some((reply.text, reply.known_urls, reply.lineage)))
+            }
             Generated::Quiet { .. } | Generated::Nothing(_) => Ok(None),
         }
     }
@@ -154,6 +164,7 @@ impl Worker<'_> {
         let language = self.persona.language;
         let what = texts::plans::what_or_none(language, &plan.what);
         let text = match (&plan.whom, plan.kind) {
+            (Whom::Asker, PlanKind::Promise) => texts::plans::promise(language, asker, what),
             (Whom::Asker, PlanKind::CheckBack) => texts::plans::check_back(language, asker, what),
             (Whom::Asker, _) => texts::plans::reminder(language, asker, what),
             (Whom::Named(name), PlanKind::FollowUp) => {

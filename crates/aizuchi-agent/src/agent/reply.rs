@@ -139,6 +139,7 @@ impl Worker<'_> {
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
                 let lineage = reply.lineage;
                 trace.memo_changes = reply.memo_changes;
+                trace.plans = reply.plans;
                 trace.wanted_calls = reply.wanted_calls;
                 let is_proposed = mode == Mode::Propose && !claim.is_owed;
                 let reaction = self.as_reaction(&context, &reply.text).filter(|_| !is_proposed);

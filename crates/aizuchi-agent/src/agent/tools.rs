@@ -4,6 +4,7 @@
 mod arguments;
 mod notebook;
 mod quoted_results;
+mod schedule;
 mod search;
 mod spec;
 mod web;
@@ -48,6 +49,7 @@ use crate::agent::tools::arguments::{
 };
 use crate::agent::tools::external::ExternalSession;
 use crate::agent::tools::notebook::{MemoOrigin, Notebook};
+use crate::agent::tools::schedule::Schedule;
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
@@ -115,6 +117,11 @@ impl Worker<'_> {
         let mut offered = offered_tools(rules, tools.web.offered());
         let asker_text = sole_asker(context).map(|message| message.text.clone());
         offered.retain(|tool| *tool != Tool::BeQuiet || asker_text.is_some());
+        let schedule = match offered.contains(&Tool::Schedule) {
+            true => self.schedule(context).await?,
+            false => None,
+        };
+        offered.retain(|tool| *tool != Tool::Schedule || schedule.is_some());
         let conversation = context.conversation.clone();
         let deadline = began + self.settings.model_timeout;
         let external = match &tools.external {
@@ -175,6 +182,7 @@ impl Worker<'_> {
             persona_name: self.persona.name.clone(),
             asker_text,
             wanted_quiet: None,
+            schedule,
             failed: Vec::new(),
         }))
     }
@@ -236,6 +244,7 @@ pub(super) struct Toolbox {
     asker_text: Option<Arc<str>>,
     /// The command that a request for quiet amounts to.
     pub(super) wanted_quiet: Option<Command>,
+    schedule: Option<Schedule>,
     /// The tools whose look-ups have failed, and why.
     pub(super) failed: Vec<(String, String)>,
 }
@@ -391,6 +400,7 @@ impl Toolbox {
             }
             Tool::WebFetch => self.web_fetch(&parse_arguments(arguments)?, now, tokens_left).await,
             Tool::BeQuiet => self.be_quiet(&parse_arguments(arguments)?),
+            Tool::Schedule => self.plan(&parse_arguments(arguments)?, now),
         })
     }
 
@@ -491,6 +501,7 @@ mod tests {
             persona_name: "Aizuchi".to_owned(),
             asker_text: None,
             wanted_quiet: None,
+            schedule: None,
             failed: Vec::new(),
             language: Language::En,
         }
@@ -516,7 +527,7 @@ mod tests {
             (ToolRule::All, MemoryRule::On, &all[..]),
             (only(&kept), MemoryRule::On, &kept),
             (only(&[]), MemoryRule::On, &[]),
-            (ToolRule::All, MemoryRule::Off, &["web_search", "web_fetch", "be_quiet"]),
+            (ToolRule::All, MemoryRule::Off, &["web_search", "web_fetch", "be_quiet", "schedule"]),
         ] {
             let rules = ChannelRules { tools, memory, ..ChannelRules::default() };
             let offered: Vec<&str> =
@@ -535,7 +546,7 @@ mod tests {
     fn every_call_gets_a_result() {
         let mut tools = toolbox();
         let none = "There is no tool of this name. There are: add_memo, edit_memo, remove_memo, \
-            list_memo, get_memo, list_memo_tags, search_messages, be_quiet";
+            list_memo, get_memo, list_memo_tags, search_messages, be_quiet, schedule";
         let tea = json!({ "name": "tea", "content": "green", "priority": "4.0", "tags": null });
         for (name, arguments, expected) in [
             ("add_memo", tea, "Added the memo “tea”."),

@@ -3,16 +3,19 @@
 use std::sync::atomic::Ordering;
 
 use aizuchi_actions::export_user::describe_user;
+use aizuchi_agent::agent::tools::ToolSettings;
 use aizuchi_harness::fixtures::{JOIN, top_level, workspace};
-use aizuchi_harness::harness::Harness;
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_platform::Fault;
-use aizuchi_harness::test_store::on_every_database;
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::{AuthorKind, ChannelId, Heard, Role, User, UserId};
 use aizuchi_model::decision::DecisionResult;
 use aizuchi_store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::json;
 
 use crate::commands::in_japanese;
 
@@ -415,6 +418,61 @@ async fn there_is_a_limit_to_what_one_person_plans() {
         assert_eq!(pending(&harness).await, 50);
         let said = posts(&harness).await;
         assert!(said.last().unwrap().contains("too many reminders"), "{said:?}");
+    })
+    .await;
+}
+
+/// With tools, and posts that are not split.
+async fn with_tools(store: TestStore) -> Harness {
+    let tools = Some(ToolSettings::new(TimeZone::UTC));
+    let options = HarnessOptions { tools, ..HarnessOptions::default() };
+    let harness = Harness::new(store).await.with_options(options);
+    harness.platform.set_longest_post(2000);
+    harness
+}
+
+#[tokio::test]
+async fn what_the_persona_promises_is_planned_and_done() {
+    let transcript = on_every_database(async |store| {
+        let harness = with_tools(store).await;
+        let script = &harness.mind.script;
+        script.push(PromptVerb::Reply, Ok("Not yet. I’ll check the frost again tomorrow."));
+        let call = json!({ "at": "2027-01-16 07:00", "what": "check the frost" });
+        script.push_tool_calls(PromptVerb::Reply, "", &[("schedule", call)]);
+        script.push(PromptVerb::Reply, Ok("Not yet. I’ll check again tomorrow at 7:00."));
+        script.push(PromptVerb::Reply, Ok("No frost this morning."));
+        harness.says("alice", "@Aizuchi is there any frost?").await;
+        harness.pass(MINUTE).await;
+        assert_eq!(pending(&harness).await, 1);
+        let prompts = harness.mind.prompt_texts(PromptVerb::Reply);
+        assert!(prompts[1].contains("“I’ll check the frost again tomorrow.”"), "it is asked again");
+        harness.pass(2 * DAY).await;
+        assert_eq!(pending(&harness).await, 0);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"");
+}
+
+#[tokio::test]
+async fn what_nothing_would_keep_is_not_promised() {
+    on_every_database(async |store| {
+        let harness = with_tools(store).await;
+        let script = &harness.mind.script;
+        for _ in 0..2 {
+            script.push(PromptVerb::Reply, Ok("It is shut. I’ll let you know when it opens."));
+        }
+        for _ in 0..2 {
+            script.push(PromptVerb::Reply, Ok("あとで確認してお知らせします。"));
+        }
+        harness.says("alice", "@Aizuchi is the shop open?").await;
+        harness.pass(MINUTE).await;
+        harness.says("alice", "@Aizuchi 何時に開きますか？").await;
+        harness.pass(MINUTE).await;
+        assert_eq!(
+            harness.platform.posted_texts(),
+            ["It is shut.", "まだお答えできることがありません。"]
+        );
+        assert_eq!(pending(&harness).await, 0);
     })
     .await;
 }

@@ -15,6 +15,17 @@ texts! {
     check_back(name: &str, what: &str):
         "@{name} You asked me to come back to this: {what}"
         / "@{name} あとで声をかけるように言われていた件です：{what}";
+    promise(name: &str, what: &str):
+        "@{name} I said I would come back to this: {what}"
+        / "@{name} あとで声をかけると言っていた件です：{what}";
+    /// Why a plan of its own is said.
+    promised(asker: Name<'_>): "I had said to {asker} that I would" / "{asker:#}に、そうすると言っていました";
+    /// For the model that words it.
+    to_keep_now(asker: Name<'_>, what: &str):
+        "You told {asker} that you would do this at this time, and the time has come: {what}. Do it now, and say what you found"
+        / "{asker:#}に、この時刻に次のことをすると伝えていて、その時刻になりました：{what}。いま実行して、わかったことを伝えてください";
+    /// Instead of a draft that was nothing but a promise.
+    cannot_promise: "I have no answer to this yet." / "まだお答えできることがありません。";
     follow_up(name: &str, asker: Name<'_>, what: &str):
         "@{name} {asker} is still waiting for an answer from you: {what}"
         / "@{name} {asker:#}が返事を待っています：{what}";

@@ -12,6 +12,10 @@ texts! {
         "Your last answer could not be used: {problem}. Answer again with the JSON object alone."
         / "直前の回答は利用できませんでした（{problem}）。JSON オブジェクトだけで、"
           "もう一度回答してください。";
+    /// After a draft that promises something without a plan.
+    no_empty_promise(promise: &str):
+        "Your draft says “{promise}”. You will not remember that by yourself. Plan it with the tool `schedule` if you can name a time, and otherwise write the answer again without it."
+        / "下書きに「{promise}」とありますが、このままでは実行されません。時刻を決められるならツール `schedule` で予定に入れ、決められないなら、その約束を含めずに返事を書き直してください。";
     /// Sent together with the picture.
     describe_picture:
         "Describe the picture that is sent with this, for people who cannot see it: what it shows, and what is written in it, "

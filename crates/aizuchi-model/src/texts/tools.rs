@@ -39,6 +39,18 @@ texts! {
         / "話しかけた人が静かにしてほしいと言っているときに使います。stop はしばらくここで何も話さず、less は自分から話す回数を減らします。"
           "返事は自動で書かれます。";
 
+    schedule:
+        "Plans something that you will say here later: a reminder, or a promise of yours. Without it, nothing that you announce for later will happen."
+        / "あとでここで言うことを予定に入れます。リマインドや、自分の約束に使います。これを使わないと、「あとで」と言ったことは実行されません。";
+    schedule_at:
+        "When: a date and time as “2026-12-04 09:00” in the zone of the asker, or words such as “in 20 minutes”, “tomorrow at 9”."
+        / "いつ。頼んだ人のタイムゾーンで「2026-12-04 09:00」のように書くか、「20分後」「明日の9時」のように書きます。";
+    schedule_what: "What is to be said or done then, in one sentence." / "そのときに言うこと、することを一文で。";
+    schedule_who: "Whom it is for." / "だれに向けたものか。";
+    scheduled(moment: &str): "Planned for {moment}. Name that time in your answer." / "{moment} に予定しました。返事でその時刻を伝えてください。";
+    not_scheduled: "Not planned: this is no single time to come. Name another one, or promise nothing." / "予定できませんでした。これから先の一つの時刻ではありません。別の時刻にするか、約束しないでください。";
+    too_many_plans: "Not planned: there are too many plans already. Promise nothing." / "予定がすでに多すぎるため、入れられませんでした。約束しないでください。";
+
     // Arguments.
     memo_name: "The memo's name." / "メモの名前。";
     memo_content: "What is to be kept, in a sentence or two." / "残す内容。一、二文で。";

@@ -1,4 +1,4 @@
 -- The IANA name of the time zone in a user's profile, where the platform tells it.
-ALTER TABLE users ADD COLUMN zone TEXT;
+ALTER TABLE users ADD COLUMN zone TEXT COLLATE "C";
 -- When somebody was here last.
 CREATE INDEX reactions_by_user ON reactions (workspace, user_id, at_ms);

@@ -6,7 +6,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{DecisionId, DecisionResult};
 use aizuchi_model::flow::step::{Lease, PendingState, Step, new_step};
-use aizuchi_model::flow::{Claim, Work};
+use aizuchi_model::flow::{Claim, Outcome, StepResult, Work};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::plan::{MAX_PER_CHANNEL, MAX_PER_USER, Plan, PlanId, Whom};
 use jiff::tz::TimeZone;
@@ -70,6 +70,26 @@ pub async fn make(
         .bind(made)
         .bind(plan.due.as_millisecond());
     put.execute(connection).await?;
+    Ok(())
+}
+
+/// Makes the plans that a draft tells of, if it is kept.
+pub async fn make_of(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    outcome: &Outcome,
+) -> Result<(), StoreError> {
+    if !matches!(outcome.result, StepResult::Drafted { .. } | StepResult::Proposed(_)) {
+        return Ok(());
+    }
+    for plan in &outcome.plans {
+        let workspace = &plan.conversation.workspace;
+        match make(connection, counters, workspace, plan).await {
+            // Others were made since the draft was begun.
+            Ok(()) | Err(StoreError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(())
 }
 

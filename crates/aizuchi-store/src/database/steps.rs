@@ -119,6 +119,7 @@ pub async fn complete(
     // Only the model calls and the post of a superseded step are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
+        plans::make_of(connection, counters, &outcome).await?;
         if let Some(quiet) = &outcome.quiet_order {
             orders::apply(connection, counters, &Order::of_quiet(quiet, conversation), now).await?;
         }

@@ -40,6 +40,22 @@ pub(super) struct QuietArguments {
     pub(super) how: Quiet,
 }
 
+#[derive(Deserialize)]
+pub(super) struct ScheduleArguments {
+    pub(super) at: String,
+    pub(super) what: String,
+    #[serde(default)]
+    pub(super) who: ScheduledFor,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ScheduledFor {
+    #[default]
+    Asker,
+    Channel,
+}
+
 /// Parses arguments as models write them: an object, perhaps encoded as a string, with integers
 /// that may be strings or floats.
 pub(super) fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCallError> {

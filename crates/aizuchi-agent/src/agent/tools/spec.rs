@@ -24,10 +24,11 @@ pub enum Tool {
     WebSearch,
     WebFetch,
     BeQuiet,
+    Schedule,
 }
 
 /// All tools, in the order in which models get their definitions.
-pub const TOOLS: [Tool; 10] = [
+pub const TOOLS: [Tool; 11] = [
     Tool::AddMemo,
     Tool::EditMemo,
     Tool::RemoveMemo,
@@ -38,6 +39,7 @@ pub const TOOLS: [Tool; 10] = [
     Tool::WebSearch,
     Tool::WebFetch,
     Tool::BeQuiet,
+    Tool::Schedule,
 ];
 
 impl Tool {
@@ -61,7 +63,8 @@ impl Tool {
             | Tool::GetMemo
             | Tool::ListMemoTags
             | Tool::SearchMessages
-            | Tool::BeQuiet => true,
+            | Tool::BeQuiet
+            | Tool::Schedule => true,
         }
     }
 
@@ -75,7 +78,7 @@ impl Tool {
             | Tool::GetMemo
             | Tool::ListMemoTags
             | Tool::SearchMessages => true,
-            Tool::WebSearch | Tool::WebFetch | Tool::BeQuiet => false,
+            Tool::WebSearch | Tool::WebFetch | Tool::BeQuiet | Tool::Schedule => false,
         }
     }
 
@@ -99,6 +102,7 @@ impl Tool {
             Tool::WebSearch => texts::tools::web_search(language),
             Tool::WebFetch => texts::tools::web_fetch(language),
             Tool::BeQuiet => texts::tools::be_quiet(language),
+            Tool::Schedule => texts::tools::schedule(language),
         }
     }
 
@@ -159,6 +163,17 @@ impl Tool {
             Tool::BeQuiet => object_schema(
                 json!({ "how": { "type": "string", "enum": ["stop", "less"] } }),
                 &["how"],
+            ),
+            Tool::Schedule => object_schema(
+                json!({
+                    "at": text(texts::tools::schedule_at(language)),
+                    "what": text(texts::tools::schedule_what(language)),
+                    "who": {
+                        "type": "string", "enum": ["asker", "channel"],
+                        "description": texts::tools::schedule_who(language),
+                    },
+                }),
+                &["at", "what"],
             ),
         }
     }

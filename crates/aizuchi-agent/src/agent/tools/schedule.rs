@@ -1,0 +1,101 @@
+//! Plans that a reply makes: what the persona says that it will do later. Nothing is written before the reply is
+//! committed.
+
+use aizuchi_actions::plans::zone_of;
+use aizuchi_model::chat::{UserId, to_single_line};
+use aizuchi_model::context::Context;
+use aizuchi_model::plan::time_expression::{When, parse_time};
+use aizuchi_model::plan::{
+    MAX_LENGTH, MAX_PER_CHANNEL, MAX_PER_USER, Plan, PlanId, PlanKind, Whom,
+};
+use aizuchi_model::texts::{self, times};
+use aizuchi_store::StoreError;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use crate::agent::Worker;
+use crate::agent::tools::arguments::{ScheduleArguments, ScheduledFor};
+use crate::agent::tools::{Toolbox, requesting_user};
+
+/// The longest time ahead of a plan.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
+
+/// Who asks, and the plans of the reply so far.
+pub(super) struct Schedule {
+    asker: UserId,
+    zone: TimeZone,
+    /// How many more plans there may be.
+    left: i64,
+    pub(super) plans: Vec<Plan>,
+}
+
+impl Worker<'_> {
+    /// The schedule of a reply, if somebody asks for it.
+    pub(super) async fn schedule(&self, context: &Context) -> Result<Option<Schedule>, StoreError> {
+        let Some(asker) = requesting_user(context) else { return Ok(None) };
+        let (workspace, channel) = (&context.conversation.workspace, &context.conversation.channel);
+        let archive = &*self.command_answers.archive;
+        let zone = zone_of(archive, workspace, &asker, &self.command_answers.zone).await?;
+        let plans = archive.plans(workspace).await?;
+        let count = |is_counted: &dyn Fn(&Plan) -> bool| {
+            plans.iter().filter(|plan| is_counted(plan)).count() as i64
+        };
+        let of_user = MAX_PER_USER - count(&|plan| plan.asker == asker);
+        let in_channel = MAX_PER_CHANNEL - count(&|plan| plan.conversation.channel == *channel);
+        Ok(Some(Schedule { asker, zone, left: of_user.min(in_channel), plans: Vec::new() }))
+    }
+}
+
+impl Toolbox {
+    /// Plans what the model says that it will do.
+    pub(super) fn plan(&mut self, arguments: &ScheduleArguments, now: Timestamp) -> String {
+        let Some(schedule) = &mut self.schedule else { return String::new() };
+        if schedule.left <= schedule.plans.len() as i64 {
+            return texts::tools::too_many_plans(self.language).to_owned();
+        }
+        let now_there = now.to_zoned(schedule.zone.clone());
+        let at = read_time(&arguments.at, &now_there).map(|at| at.timestamp());
+        let Some(due) = at.filter(|at| *at > now && *at <= now + LONGEST) else {
+            return texts::tools::not_scheduled(self.language).to_owned();
+        };
+        let what = to_single_line(&arguments.what).chars().take(MAX_LENGTH).collect::<String>();
+        // Plans without a message are told apart by their time.
+        let number = SignedDuration::from_millis(schedule.plans.len() as i64);
+        schedule.plans.push(Plan {
+            id: PlanId(0),
+            number: 0,
+            conversation: self.conversation.clone(),
+            asker: schedule.asker.clone(),
+            message: None,
+            whom: match arguments.who {
+                ScheduledFor::Asker => Whom::Asker,
+                ScheduledFor::Channel => Whom::Channel,
+            },
+            kind: PlanKind::Promise,
+            what: what.into(),
+            recurrence: None,
+            zone: schedule.zone.clone(),
+            made: now + number,
+            due,
+        });
+        let due = due.to_zoned(schedule.zone.clone());
+        texts::tools::scheduled(self.language, &times::moment(self.language, &due, &now_there))
+    }
+
+    /// The plans that the reply makes.
+    pub(in crate::agent) fn plans(&self) -> Vec<Plan> {
+        self.schedule.as_ref().map(|schedule| schedule.plans.clone()).unwrap_or_default()
+    }
+}
+
+/// Reads “2026-12-04 09:00”, or words.
+fn read_time(text: &str, now: &Zoned) -> Option<Zoned> {
+    if let Ok(at) = text.trim().parse::<DateTime>() {
+        return at.to_zoned(now.time_zone().clone()).ok();
+    }
+    match parse_time(text, now)?.0 {
+        When::Once(at) => Some(at),
+        When::Every(..) | When::Past(_) | When::Unclear(_) => None,
+    }
+}
