@@ -2,7 +2,8 @@
 //! neither waits for the conversation in which it was asked for, nor delays it.
 
 pub mod recurrence;
-mod words;
+mod token;
+mod grammar;
 pub mod time_expression;
 pub mod request;
 

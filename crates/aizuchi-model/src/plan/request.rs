@@ -1,17 +1,17 @@
 //! What a message asks for that has a time: to remind somebody, to post something, to come back to this, to ask somebody
 //! again. The whole sentence decides, so that talk about times and reminders is no request.
 
-pub mod english;
-pub mod japanese;
+mod order;
 
 use std::ops::Range;
 
 use jiff::Zoned;
 
+use crate::plan::grammar::Reader;
+use crate::plan::request::order::Message;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
-use crate::plan::time_expression::token::{Token, tokens};
-use crate::plan::time_expression::{TimePhrase, Unclear, When, is_japanese, time_phrases};
-use crate::plan::words::named_meanings;
+use crate::plan::time_expression::{When, is_near_edge, time_phrases};
+use crate::plan::token::{is_japanese, tokens};
 use crate::plan::{PlanKind, Whom};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,60 +23,27 @@ pub struct PlanRequest {
     pub what: String,
 }
 
-/// How a verb is used.
-#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
-#[strum(serialize_all = "snake_case")]
-enum VerbUse {
-    /// It is said of reminders only.
-    Sure,
-    /// It is said of other things, too.
-    Weak,
-    /// It is said to somebody.
-    Tell,
-}
-
-named_meanings!(VerbUse);
-
-/// An order in a text.
-struct PlanOrder {
-    kind: PlanKind,
-    whom: Whom,
-    said: Result<SaidTime, Unclear>,
-    /// The tokens of what is to be said or done, which may have the others between them.
-    what: Range<usize>,
-    /// The tokens that are no part of that.
-    without: Vec<Range<usize>>,
-}
-
 impl PlanRequest {
     /// Parses a message without the mention of whom it is to. Names are written as `@name`.
     pub fn parse(text: &str, now: &Zoned) -> Option<Self> {
         let tokens = tokens(text);
-        let is_japanese = tokens.iter().any(|token| is_japanese(&token.text));
-        let is_order = |token: &Token| english::VERBS.contains(&token.text.as_str());
-        let has_verb = is_japanese || tokens.iter().any(is_order);
-        if !has_verb {
+        let is_verb =
+            |at: usize| is_japanese(&tokens[at].text) || Reader::new(&tokens, at).is_at("verb");
+        if !(0..tokens.len()).any(|at| is_near_edge(&tokens, at) && is_verb(at)) {
             return None;
         }
         let phrases = time_phrases(&tokens);
-        let japanese = || japanese::find_order(text, &tokens, &phrases);
-        let order = is_japanese.then(japanese).flatten();
-        let is_in_japanese = order.is_some();
-        let order = order.or_else(|| english::find_order(text, &tokens, &phrases))?;
+        let message = Message { text, tokens: &tokens, phrases: &phrases };
+        let order = message.order()?;
         let when = match &order.said {
             Ok(said) => said.resolve(now),
             Err(unclear) => When::Unclear(*unclear),
         };
         let is_of_now = order.said.as_ref().is_ok_and(is_of_past_or_now);
-        let is_talk = matches!(when, When::Past(_)) || is_of_now;
-        if order.kind == PlanKind::Post && is_talk {
+        if order.kind == PlanKind::Post && (is_of_now || matches!(when, When::Past(_))) {
             return None;
         }
-        let kept = kept(text, &tokens, &order);
-        let what = match is_in_japanese {
-            true => japanese::trimmed(&kept.concat()).to_owned(),
-            false => english::trimmed(&kept.join(" "), order.kind).to_owned(),
-        };
+        let what = message.what(&order);
         Some(Self { kind: order.kind, whom: order.whom, when, what })
     }
 }
@@ -91,35 +58,57 @@ fn is_of_past_or_now(said: &SaidTime) -> bool {
     is_past && said.is_day_alone()
 }
 
-/// Returns the parts of the text that say what is to be said or done.
-fn kept<'t>(text: &'t str, tokens: &[Token], order: &PlanOrder) -> Vec<&'t str> {
-    let mut kept: Vec<Range<usize>> = Vec::new();
-    for at in order.what.clone() {
-        let is_kept = !order.without.iter().any(|without| without.contains(&at));
-        match kept.last_mut() {
-            _ if !is_kept => {}
-            Some(last) if last.end == at => last.end = at + 1,
-            _ => kept.push(at..at + 1),
+impl Message<'_> {
+    /// Returns what is to be said or done, without the words that join it to the order, courtesies and quotation marks.
+    fn what(&self, order: &order::PlanOrder) -> String {
+        const MOST_TOKENS: usize = 16;
+        let is_kept = |at: &usize| !order.without.iter().any(|without| without.contains(at));
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for at in order.what.clone().filter(is_kept) {
+            match kept.last_mut() {
+                Some(last) if last.end == at => last.end = at + 1,
+                _ => kept.push(at..at + 1),
+            }
+        }
+        let is_post = |name: &str, it: &Reader<'_>| {
+            (name == "post" && order.kind == PlanKind::Post).then_some(it.at)
+        };
+        let reader = |at, end| Reader { tokens: &self.tokens[..end], at, context: &is_post };
+        while let Some(first) = kept.first_mut() {
+            let mut ahead = reader(first.start, first.end);
+            if !ahead.eat("before_what") {
+                break;
+            }
+            first.start = ahead.at;
+            kept.retain(|part| !part.is_empty());
+        }
+        while let Some(last) = kept.last_mut() {
+            let starts = last.start.max(last.end.saturating_sub(MOST_TOKENS))..last.end;
+            let start = starts.into_iter().find(|at| {
+                let mut ahead = reader(*at, last.end);
+                ahead.eat("behind_what") && ahead.is_done()
+            });
+            let Some(start) = start else { break };
+            last.end = start;
+            kept.retain(|part| !part.is_empty());
+        }
+        if let Some(first) = kept.first_mut().filter(|_| order.is_japanese) {
+            let mut ahead = reader(first.start, first.end);
+            ahead.eat("before_japanese");
+            first.start = ahead.at;
+        }
+        let parts = kept.into_iter().filter(|part| !part.is_empty());
+        let parts: Vec<_> = parts.map(|part| self.text_of(part)).collect();
+        let what = parts.join(if order.is_japanese { "" } else { " " });
+        let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
+        let quoted = pairs.iter().find_map(|(open, close)| {
+            what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
+        });
+        match quoted.unwrap_or(&what) {
+            "here" | "again" => String::new(),
+            what => what.to_owned(),
         }
     }
-    let bytes = |part: Range<usize>| tokens[part.start].range.start..tokens[part.end - 1].range.end;
-    kept.into_iter().map(|part| &text[bytes(part)]).collect()
-}
-
-/// Returns the time of several places of a text.
-fn joined<'p>(phrases: impl Iterator<Item = &'p TimePhrase>) -> Option<SaidTime> {
-    phrases.map(|phrase| phrase.said.clone()).reduce(|mut all, more| {
-        all.add(more);
-        all
-    })
-}
-
-/// Returns a text without the quotation marks around it, if they are one pair.
-fn unquoted<'t>(what: &'t str, pairs: &[(char, char)]) -> &'t str {
-    let quoted = pairs.iter().find_map(|(open, close)| {
-        what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
-    });
-    quoted.unwrap_or(what)
 }
 
 #[cfg(test)]

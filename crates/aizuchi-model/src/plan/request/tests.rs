@@ -2,7 +2,7 @@ use jiff::Zoned;
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::time_expression::parse_time;
+use crate::plan::time_expression::{Unclear, parse_time};
 
 /// Requests at a time, with when they are meant and a part of what is to be said. Alternatives stand between ` | `.
 type TimeTable = (&'static str, &'static [(&'static str, &'static str, &'static str)]);

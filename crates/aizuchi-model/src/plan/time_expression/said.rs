@@ -5,12 +5,8 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
 use crate::plan::time_expression::Unclear;
-use crate::plan::words::{Meaning, named_meanings};
 
-pub const WORKDAYS: [Weekday; 5] =
-    [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
-
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SaidTime {
     pub day: Option<SaidDay>,
     /// The day of the week that a date has, or those of a recurrence.
@@ -115,8 +111,7 @@ pub struct SaidEvery {
     pub unit: CycleUnit,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
-#[strum(serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CycleUnit {
     Day,
     Week,
@@ -124,72 +119,11 @@ pub enum CycleUnit {
     Year,
 }
 
-/// What a word says of how often.
-#[derive(Clone, Copy, Debug)]
-pub enum CycleWord {
-    Every(i64, CycleUnit),
-    /// Every day, in this part of it.
-    EveryPart(DayPart),
-    Workdays,
-    Weekends,
-    MonthEnds,
-    Unclear(Unclear),
-}
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaidZone {
     pub zone: TimeZone,
     /// "EST": what the zone is called in a part of the year.
     pub abbreviation: Option<&'static str>,
-}
-
-named_meanings!(DayHalf, DayPart, CycleUnit);
-
-impl Meaning for SaidDay {
-    fn read(text: &'static str) -> Option<Self> {
-        let (kind, number) = <(&str, i64)>::read(text)?;
-        Some(match kind {
-            "days" => Self::Plus(number),
-            "week" => Self::Week(number),
-            "weekend" => Self::Weekend(number),
-            "end_of_week" => Self::EndOfWeek(number),
-            "month" => Self::Month(number),
-            "year" => Self::Year(number),
-            "last_day_of_month" => Self::LastDay(number),
-            "first_day_of_month" => Self::DayOfMonth(1, Some(number)),
-            _ => return None,
-        })
-    }
-}
-
-impl Meaning for SaidLength {
-    fn read(text: &'static str) -> Option<Self> {
-        let (unit, number) = <(&str, i64)>::read(text)?;
-        Some(match unit {
-            "months" => Self { months: number, ..Self::default() },
-            "days" => Self { days: number, ..Self::default() },
-            "seconds" => Self::seconds(number),
-            _ => return None,
-        })
-    }
-}
-
-impl Meaning for CycleWord {
-    fn read(text: &'static str) -> Option<Self> {
-        let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-        Some(match kind {
-            "every" => {
-                <(i64, CycleUnit)>::read(rest).map(|(count, unit)| Self::Every(count, unit))?
-            }
-            "every_part" => Self::EveryPart(DayPart::read(rest)?),
-            "workdays" => Self::Workdays,
-            "weekends" => Self::Weekends,
-            "month_ends" => Self::MonthEnds,
-            "too_often" => Self::Unclear(Unclear::TooOften),
-            "vague" => Self::Unclear(Unclear::Vague),
-            _ => return None,
-        })
-    }
 }
 
 impl SaidLength {
@@ -302,35 +236,6 @@ impl SaidTime {
             }
             (said, unit) if said == unit => self.every = Some(SaidEvery { interval, unit }),
             _ => self.fail(Unclear::Several),
-        }
-    }
-
-    pub fn add_weekdays(&mut self, days: &[Weekday]) {
-        self.add_every(1, CycleUnit::Week);
-        self.weekdays.extend(days);
-    }
-
-    pub fn add_cycle_word(&mut self, word: CycleWord) {
-        match word {
-            CycleWord::Every(interval, unit) => self.add_every(interval, unit),
-            CycleWord::EveryPart(part) => {
-                self.add_every(1, CycleUnit::Day);
-                self.add_part(part);
-            }
-            CycleWord::Workdays => self.add_weekdays(&WORKDAYS),
-            CycleWord::Weekends => self.add_weekdays(&[Weekday::Saturday]),
-            CycleWord::MonthEnds => {
-                self.add_every(1, CycleUnit::Month);
-                self.add_day(SaidDay::LastDay(0));
-            }
-            CycleWord::Unclear(unclear) => self.fail(unclear),
-        }
-    }
-
-    pub fn add_zone(&mut self, zone: Result<SaidZone, ()>) {
-        match zone {
-            Ok(zone) => self.zone = Some(zone),
-            Err(()) => self.fail(Unclear::Impossible),
         }
     }
 
