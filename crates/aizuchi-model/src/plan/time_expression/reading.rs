@@ -1,27 +1,22 @@
 //! What the phrases of a text say of a time: their meanings, put together.
 
-use jiff::civil::Weekday::{self, Friday, Monday, Thursday, Tuesday, Wednesday};
+use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
 use crate::plan::grammar::{Capture, Reader, Value};
 use crate::plan::recurrence::weekday_of;
 use crate::plan::time_expression::said::{
-    CycleUnit, DayHalf, SaidClock, SaidDay, SaidLength, SaidTime, SaidZone,
+    CycleUnit, DayHalf, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime, SaidZone,
 };
 use crate::plan::time_expression::{Lead, Unclear};
 use crate::plan::token::Token;
 
 /// The rules of a time's parts, in the order in which they are tried.
-const PARTS: [&str; 8] = ["every", "length", "vague", "day", "clock", "part", "said_zone", "limit"];
+const PARTS: [&str; 8] =
+    ["every", "length", "vague", "day", "clock", "part", "said_zone", "limit"];
 
-const WORKDAYS: [Weekday; 5] = [Monday, Tuesday, Wednesday, Thursday, Friday];
-
-const CYCLES: [(&str, CycleUnit); 4] = [
-    ("day", CycleUnit::Day),
-    ("week", CycleUnit::Week),
-    ("month", CycleUnit::Month),
-    ("year", CycleUnit::Year),
-];
+const CYCLES: [CycleUnit; 4] =
+    [CycleUnit::Day, CycleUnit::Week, CycleUnit::Month, CycleUnit::Year];
 
 /// Reads one part of a time, and adds it to what is said.
 pub fn read_part(reader: &mut Reader<'_>, said: &mut SaidTime, lead: Lead) -> bool {
@@ -30,9 +25,12 @@ pub fn read_part(reader: &mut Reader<'_>, said: &mut SaidTime, lead: Lead) -> bo
     let mut ahead = Reader { context: &context, ..*reader };
     let Some(found) = PARTS.iter().find_map(|rule| ahead.read(rule)) else { return false };
     reader.at = ahead.at;
-    let mut reading = Reading::new(said, reader.tokens);
-    found.into_iter().for_each(|capture| reading.add(capture));
-    reading.add_day();
+    let mut reading = Reading { tokens: reader.tokens, before: said.day, ..Reading::default() };
+    found.into_iter().for_each(|capture| reading.read(capture));
+    if reading.is_start {
+        said.day = None;
+    }
+    said.add(reading.said);
     true
 }
 
@@ -58,26 +56,25 @@ fn holds(condition: &str, said: &SaidTime, lead: Lead, before: &str) -> bool {
     }
 }
 
-/// The meanings of a phrase, from left to right: numbers, and what is made of those before it.
+/// What the meanings of a phrase say, from left to right: numbers, and what is made of those before it.
+#[derive(Default)]
 struct Reading<'r> {
-    said: &'r mut SaidTime,
+    said: SaidTime,
     tokens: &'r [Token],
+    /// The day that is said before.
+    before: Option<SaidDay>,
+    /// Whether it is that from which on something recurs.
+    is_start: bool,
     numbers: Vec<(&'static str, i64)>,
     half: Option<DayHalf>,
     unit: SaidLength,
     length: SaidLength,
-    day: Option<SaidDay>,
     /// The token at which the name of a city begins.
     city: usize,
 }
 
-impl<'r> Reading<'r> {
-    fn new(said: &'r mut SaidTime, tokens: &'r [Token]) -> Self {
-        let (unit, length) = (SaidLength::default(), SaidLength::default());
-        Self { said, tokens, numbers: Vec::new(), half: None, unit, length, day: None, city: 0 }
-    }
-
-    fn add(&mut self, Capture { slot, value }: Capture) {
+impl Reading<'_> {
+    fn read(&mut self, Capture { slot, value }: Capture) {
         match value {
             Value::Number(number) => self.numbers.push((slot, number)),
             Value::Tokens(start, _) if slot == "city" => self.city = start,
@@ -94,98 +91,80 @@ impl<'r> Reading<'r> {
         let mut words = meaning.split(' ');
         let name = words.next().unwrap_or_default();
         let (first, second) = (words.next(), words.next());
-        let number = first.map(|word| constant(word).or_else(|| self.take(word)).unwrap_or(1));
-        let count = number.unwrap_or(1);
+        // A word names a slot, or is a number.
+        let mut number = |word| constant(word).unwrap_or_else(|| self.take(word).unwrap_or(1));
+        let count = first.map_or(1, &mut number);
+        let unit = second.map_or(0, number);
+        let said = &mut self.said;
         match name {
-            "plus" => self.set_day(Plus(count)),
-            "week" => self.set_day(Week(count)),
-            "weekend" => self.set_day(Weekend(count)),
-            "end_of_week" => self.set_day(EndOfWeek(count)),
-            "month" => self.set_day(Month(count)),
-            "year" => self.set_day(Year(count)),
-            "last_day" => self.set_day(LastDay(count)),
-            "first_day" => self.set_day(DayOfMonth(1, Some(count))),
-            "day_of_month" => {
-                let day = self.take("day").unwrap_or(0);
-                self.set_day(DayOfMonth(day, None));
-            }
+            "plus" => said.day = Some(Plus(count)),
+            "week" => said.day = Some(Week(count)),
+            "weekend" => said.day = Some(Weekend(count)),
+            "end_of_week" => said.day = Some(EndOfWeek(count)),
+            "month" => said.day = Some(Month(count)),
+            "year" => said.day = Some(Year(count)),
+            "last_day" => said.day = Some(LastDay(count)),
+            "first_day" => said.day = Some(DayOfMonth(1, Some(count))),
+            "day_of_month" => self.said.day = Some(DayOfMonth(self.small("day"), None)),
             "date" => {
-                let year = self.year();
-                let (month, day) = (self.take("month").unwrap_or(0), self.take("day").unwrap_or(0));
-                self.set_day(Date { year, month, day });
+                let date = Date(self.year(), self.small("month"), self.small("day"));
+                self.said.day = Some(date);
             }
             "slashed" => {
-                let year = self.year();
-                let (one, other) = (self.take("one").unwrap_or(0), self.take("other").unwrap_or(0));
-                self.set_day(Slashed { year, one, other });
+                let date = Slashed(self.year(), self.small("one"), self.small("other"));
+                self.said.day = Some(date);
             }
             "nth" => {
-                let nth = number.or_else(|| self.take("nth")).and_then(|nth| nth.try_into().ok());
-                let weekday = self.weekday("weekday").unwrap_or(Monday);
-                self.set_day(NthWeekday(nth.unwrap_or(1), weekday, None));
+                let nth = if first.is_some() { -1 } else { self.small("nth") };
+                self.said.day = self.weekday("weekday").map(|day| NthWeekday(nth, day, None));
             }
             "on_weekday" => {
-                let weekday = self.weekday("weekday").unwrap_or(Monday);
                 let week = self.take("in_week");
-                self.set_day(Weekday(weekday, week));
+                self.said.day = self.weekday("weekday").map(|day| Weekday(day, week));
             }
-            "coming" => {}
             "in_week" => self.numbers.push(("in_week", count)),
-            "start" => self.said.start = self.day.take().or_else(|| self.said.day.take()),
+            "start" => said.start = said.day.take(),
+            "start_before" => (said.start, self.is_start) = (self.before, true),
             "weekdays" => {
                 let first = first.and_then(weekday_of).or_else(|| self.weekday("weekday"));
-                let first = first.unwrap_or(Monday);
-                let last = self.weekday("until").unwrap_or(first);
-                let days = (0..=first.until(last)).map(|more| first.wrapping_add(more));
+                let last = second.and_then(weekday_of).or_else(|| self.weekday("until")).or(first);
+                let days = first.zip(last).into_iter().flat_map(|(first, last)| {
+                    (0..=first.until(last)).map(move |more| first.wrapping_add(more))
+                });
                 self.said.weekdays.extend(days);
             }
-            "workdays" => {
-                self.said.add_every(1, CycleUnit::Week);
-                self.said.weekdays.extend(WORKDAYS);
-            }
             "every" => {
-                let unit = second.map(|word| constant(word).or_else(|| self.take(word)));
-                let unit = unit.flatten().and_then(|at| usize::try_from(at).ok());
-                let unit = unit.and_then(|at| CYCLES.get(at)).map_or(CycleUnit::Day, |it| it.1);
-                self.said.add_every(count, unit);
+                let unit = usize::try_from(unit).ok().and_then(|unit| CYCLES.get(unit));
+                said.every = unit.map(|unit| SaidEvery { interval: count, unit: *unit });
             }
-            "part" => match first.map(str::parse) {
-                Some(Ok(part)) => self.said.add_part(part),
-                _ => debug_assert!(false, "{meaning}"),
-            },
+            "part" => said.part = first.and_then(|part| part.parse().ok()),
             "clock" => self.add_clock(first.is_some()),
-            "unchanged" => self.said.add_clock(SaidClock::Unchanged),
-            "seconds" => self.unit = SaidLength::seconds(count),
-            "minutes" => self.unit = SaidLength::seconds(60),
-            "hours" => self.unit = SaidLength::seconds(3600),
+            "unchanged" => said.clock = Some(SaidClock::Unchanged),
+            "seconds" => self.unit = SaidLength { seconds: count, ..SaidLength::default() },
             "days" => self.unit = SaidLength { days: count, ..SaidLength::default() },
             "months" => self.unit = SaidLength { months: count, ..SaidLength::default() },
             "amount" => self.add_amount(),
-            "amount_of" => self.length = self.length.plus(SaidLength::seconds(count * 60)),
-            "after" => self.said.add_after(self.length),
-            "ago" => self.said.add_after(self.length.times(-1)),
-            "after_day" => self.said.add_after(SaidLength { is_from_day: true, ..self.length }),
-            "zone" => {
-                let zone = TimeZone::get(first.unwrap_or_default());
-                self.add_zone(zone.ok(), second);
-            }
+            "after" => said.after = Some(self.length),
+            "ago" => said.after = Some(SaidLength::default().plus(self.length, -1)),
+            "after_day" => said.after = Some(SaidLength { is_from_day: true, ..self.length }),
+            "zone" => self.add_zone(TimeZone::get(first.unwrap_or_default()).ok(), second),
             "offset" => {
-                let hours = count * self.take("hours").unwrap_or(0) * 3600;
-                let seconds = hours + count * self.take("minutes").unwrap_or(0).min(59) * 60;
-                let offset =
-                    i32::try_from(seconds).ok().and_then(|it| Offset::from_seconds(it).ok());
+                let minutes = self.take("minutes").unwrap_or(0).min(59);
+                let seconds = count * (self.take("hours").unwrap_or(0) * 60 + minutes) * 60;
+                let seconds = i32::try_from(seconds).ok();
+                let offset = seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());
                 self.add_zone(offset.map(TimeZone::fixed), None);
             }
             "city" => self.add_zone(self.zone_of_city(), None),
-            "unsure" => self.said.is_vague = true,
-            "impossible" => self.said.fail(Unclear::Impossible),
-            "several" => self.said.fail(Unclear::Several),
-            "too_often" => self.said.fail(Unclear::TooOften),
-            "vague" => self.said.fail(Unclear::Vague),
-            half => match half.parse() {
-                Ok(half) => self.half = Some(half),
-                Err(_) => debug_assert!(false, "{meaning}"),
-            },
+            "unsure" => said.is_vague = true,
+            "impossible" => said.fail(Unclear::Impossible),
+            "several" => said.fail(Unclear::Several),
+            "too_often" => said.fail(Unclear::TooOften),
+            "vague" => said.fail(Unclear::Vague),
+            half => {
+                self.half = half.parse().ok();
+                debug_assert!(self.half.is_some() || half == "coming", "no meaning {half}");
+            }
         }
     }
 
@@ -193,6 +172,11 @@ impl<'r> Reading<'r> {
     fn take(&mut self, slot: &str) -> Option<i64> {
         let at = self.numbers.iter().rposition(|(name, _)| *name == slot)?;
         Some(self.numbers.remove(at).1)
+    }
+
+    /// Returns a number of a slot that is one of a date or a clock, or a larger one if it is none.
+    fn small(&mut self, slot: &str) -> i8 {
+        self.take(slot).map_or(0, |number| i8::try_from(number).unwrap_or(99))
     }
 
     fn weekday(&mut self, slot: &str) -> Option<Weekday> {
@@ -203,59 +187,50 @@ impl<'r> Reading<'r> {
         self.take("year").map(|year| if year < 100 { 2000 + year } else { year })
     }
 
-    fn set_day(&mut self, day: SaidDay) {
-        self.add_day();
-        self.day = Some(day);
-    }
-
-    fn add_day(&mut self) {
-        self.day.take().into_iter().for_each(|day| self.said.add_day(day));
-    }
-
     fn add_amount(&mut self) {
         let count = self.take("count").unwrap_or(1);
-        let mut length = self.unit.times(count);
+        self.length = self.length.plus(self.unit, count);
         let parts = [("tenths", 100), ("hundredths", 10), ("thousandths", 1)];
         let parts = parts.into_iter().find_map(|(slot, parts)| Some(self.take(slot)? * parts));
-        if let Some(parts) = parts {
-            // Half a day or a month is no number of days.
-            let is_divisible = self.unit.seconds > 0 || self.unit.days == 7;
-            self.said.fail_if(!is_divisible, Unclear::Vague);
-            let seconds = (self.unit.seconds + self.unit.days * 86_400) * parts / 1000;
-            length = length.plus(SaidLength::seconds(seconds));
+        // Half a day or a month is no number of days.
+        if parts.is_some() && self.unit.seconds == 0 && self.unit.days != 7 {
+            self.said.fail(Unclear::Vague);
         }
+        let seconds = (self.unit.seconds + self.unit.days * 86_400) * parts.unwrap_or(0) / 1000;
         // "1h30"
-        let minutes = self.take("more").unwrap_or(0);
-        self.length = self.length.plus(length).plus(SaidLength::seconds(minutes * 60));
+        let seconds = seconds + self.take("more").unwrap_or(0) * 60;
+        self.length = self.length.plus(SaidLength { seconds, ..SaidLength::default() }, 1);
     }
 
     /// Adds a clock time, which may be one of the whole day.
     fn add_clock(&mut self, is_whole: bool) {
         let hhmm = self.take("hhmm");
-        let hour = hhmm.map(|it| it / 100).or_else(|| self.take("hour")).unwrap_or(0);
-        let mut minute = hhmm.map(|it| it % 100).or_else(|| self.take("minute")).unwrap_or(0);
-        let before = self.take("before");
+        self.numbers.extend(hhmm.map(|it| ("hour", it / 100)));
+        self.numbers.extend(hhmm.map(|it| ("minute", it % 100)));
+        let (mut hour, mut minute, before) =
+            (self.small("hour"), self.small("minute"), self.small("before"));
         // "quarter to seven" is in the morning, like seven.
-        let is_likely = (1..=12).contains(&hour) && !is_whole && hhmm.is_none();
-        let likely = if is_likely && !(before.is_some() && hour == 7) {
-            DayHalf::Likely
-        } else {
-            DayHalf::Whole
-        };
-        let half = self.half.take();
-        let mut hour = match half {
+        let is_early = before > 0 && hour == 7;
+        let is_likely = (1..=12).contains(&hour) && !is_whole && hhmm.is_none() && !is_early;
+        let half = self.half.unwrap_or(if is_likely { DayHalf::Likely } else { DayHalf::Whole });
+        let is_impossible = match is_whole {
             // Whether twelve o'clock is noon or midnight depends on who says it.
-            Some(DayHalf::Am | DayHalf::Pm) if is_whole && hour == 12 => 99,
-            _ if !is_whole && (hour > 24 || hour == 24 && minute > 0) => 99,
-            _ => hour,
+            true => hour == 12 && matches!(half, DayHalf::Am | DayHalf::Pm),
+            false => hour > 24 || hour == 24 && minute > 0,
         };
-        let half = half.unwrap_or(likely);
-        if let Some(before) = before {
-            let noon = if half != DayHalf::Whole && hour < 2 { 12 } else { 0 };
-            let total = (hour.min(99) + noon) * 60 + minute.min(99) - before;
-            (hour, minute) = (total.div_euclid(60).rem_euclid(24), total.rem_euclid(60));
+        if is_impossible {
+            hour = i8::MAX;
+        } else if before > minute {
+            hour = match (hour, half) {
+                (0, DayHalf::Whole) => 23,
+                (1, half) if half != DayHalf::Whole => 12,
+                (hour, _) => hour - 1,
+            };
+            minute += 60 - before;
+        } else {
+            minute -= before;
         }
-        self.said.add_clock(SaidClock::At { hour, minute, half });
+        self.said.clock = Some(SaidClock::At(hour, minute, half));
     }
 
     fn add_zone(&mut self, zone: Option<TimeZone>, abbreviation: Option<&'static str>) {
@@ -278,9 +253,9 @@ impl<'r> Reading<'r> {
     }
 }
 
-/// Returns the number that a word stands for.
+/// Returns the number that a word stands for: itself, a day of the week, or the unit of a recurrence.
 fn constant(word: &str) -> Option<i64> {
     let weekday = || weekday_of(word).map(|day| day.to_monday_zero_offset().into());
-    let cycle = || CYCLES.iter().position(|(name, _)| *name == word)?.try_into().ok();
-    word.parse().ok().or_else(weekday).or_else(cycle)
+    let unit = || ["day", "week", "month", "year"].iter().position(|unit| *unit == word);
+    word.parse().ok().or_else(weekday).or_else(|| unit()?.try_into().ok())
 }

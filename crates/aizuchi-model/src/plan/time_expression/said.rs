@@ -1,6 +1,5 @@
 //! What a text says of a time, part by part: a day, a clock time, a part of the day, how long from now, how often.
 
-use jiff::Zoned;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
@@ -40,35 +39,21 @@ pub enum SaidDay {
     EndOfWeek(i64),
     Month(i64),
     Year(i64),
-    Date {
-        year: Option<i64>,
-        month: i64,
-        day: i64,
-    },
+    /// Year, month and day.
+    Date(Option<i64>, i8, i8),
     /// A date of a year from the current one on.
-    YearsDate {
-        years: i64,
-        month: i64,
-        day: i64,
-    },
+    YearsDate(i64, i8, i8),
     /// A date with its month before or after its day.
-    Slashed {
-        year: Option<i64>,
-        one: i64,
-        other: i64,
-    },
-    DayOfMonth(i64, Option<i64>),
+    Slashed(Option<i64>, i8, i8),
+    DayOfMonth(i8, Option<i64>),
     LastDay(i64),
     NthWeekday(i8, Weekday, Option<i64>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaidClock {
-    At {
-        hour: i64,
-        minute: i64,
-        half: DayHalf,
-    },
+    /// Hour and minute.
+    At(i8, i8, DayHalf),
     /// "at the same time".
     Unchanged,
 }
@@ -127,40 +112,22 @@ pub struct SaidZone {
 }
 
 impl SaidLength {
-    pub fn seconds(seconds: i64) -> Self {
-        Self { seconds, ..Self::default() }
-    }
-
-    pub fn plus(self, other: Self) -> Self {
+    /// Returns this length with so many times another one.
+    pub fn plus(self, other: Self, count: i64) -> Self {
+        let plus = |one: i64, other: i64| one.saturating_add(other.saturating_mul(count));
         Self {
-            months: self.months.saturating_add(other.months),
-            days: self.days.saturating_add(other.days),
-            seconds: self.seconds.saturating_add(other.seconds),
-            is_from_day: self.is_from_day,
-        }
-    }
-
-    pub fn times(self, count: i64) -> Self {
-        Self {
-            months: self.months.saturating_mul(count),
-            days: self.days.saturating_mul(count),
-            seconds: self.seconds.saturating_mul(count),
-            is_from_day: self.is_from_day,
+            months: plus(self.months, other.months),
+            days: plus(self.days, other.days),
+            seconds: plus(self.seconds, other.seconds),
+            ..self
         }
     }
 }
 
 impl SaidTime {
-    /// Whether nothing is said.
+    /// Whether nothing is said, unless where.
     pub fn is_empty(&self) -> bool {
-        let Self { day, clock, part, after, every, is_vague, trouble, .. } = self;
-        day.is_none()
-            && clock.is_none()
-            && part.is_none()
-            && after.is_none()
-            && every.is_none()
-            && trouble.is_none()
-            && !is_vague
+        Self { zone: None, ..self.clone() } == Self::default()
     }
 
     /// Whether a day is said and no time of it.
@@ -179,15 +146,26 @@ impl SaidTime {
         self.trouble.get_or_insert(trouble);
     }
 
-    /// Fails if something is so, and returns that.
-    pub fn fail_if(&mut self, is_so: bool, trouble: Unclear) -> bool {
-        if is_so {
-            self.fail(trouble);
+    /// Adds what another part or place of the text says.
+    pub fn add(&mut self, other: Self) {
+        other.day.into_iter().for_each(|day| self.add_day(day));
+        other.every.into_iter().for_each(|every| self.add_every(every));
+        let is_twice = is_other(self.clock, other.clock) || is_other(self.part, other.part);
+        if is_twice || self.after.is_some() && other.after.is_some() {
+            self.fail(Unclear::Several);
         }
-        is_so
+        self.clock = other.clock.or(self.clock);
+        self.part = other.part.or(self.part);
+        self.after = other.after.or(self.after);
+        self.weekdays.extend(other.weekdays);
+        self.start = self.start.or(other.start);
+        self.zone = self.zone.take().or(other.zone);
+        self.is_vague |= other.is_vague;
+        self.is_japanese |= other.is_japanese;
+        other.trouble.into_iter().for_each(|trouble| self.fail(trouble));
     }
 
-    pub fn add_day(&mut self, day: SaidDay) {
+    fn add_day(&mut self, day: SaidDay) {
         match self.day {
             None => self.day = Some(day),
             Some(said) => match joined(said, day).or_else(|| joined(day, said)) {
@@ -201,68 +179,25 @@ impl SaidTime {
         }
     }
 
-    pub fn add_clock(&mut self, clock: SaidClock) {
-        match self.clock.replace(clock) {
-            Some(said) if said != clock => self.fail(Unclear::Several),
-            _ => {}
-        }
-    }
-
-    pub fn add_part(&mut self, part: DayPart) {
-        match self.part.replace(part) {
-            Some(said) if said != part => self.fail(Unclear::Several),
-            _ => {}
-        }
-    }
-
-    pub fn add_after(&mut self, after: SaidLength) {
-        if self.after.replace(after).is_some() {
-            self.fail(Unclear::Several);
-        }
-    }
-
-    pub fn add_every(&mut self, interval: i64, unit: CycleUnit) {
-        let Some(said) = self.every else {
-            self.every = Some(SaidEvery { interval, unit });
-            return;
-        };
-        let interval = said.interval.max(interval);
-        match (said.unit, unit) {
-            // 「平日の毎朝」
+    fn add_every(&mut self, every: SaidEvery) {
+        let said = self.every.unwrap_or(every);
+        let interval = said.interval.max(every.interval);
+        // 「平日の毎朝」
+        let unit = match (said.unit, every.unit) {
+            (said, unit) if said == unit => unit,
             (CycleUnit::Day, CycleUnit::Week) | (CycleUnit::Week, CycleUnit::Day)
                 if interval == 1 =>
             {
-                self.every = Some(SaidEvery { interval, unit: CycleUnit::Week });
+                CycleUnit::Week
             }
-            (said, unit) if said == unit => self.every = Some(SaidEvery { interval, unit }),
-            _ => self.fail(Unclear::Several),
-        }
+            _ => return self.fail(Unclear::Several),
+        };
+        self.every = Some(SaidEvery { interval, unit });
     }
+}
 
-    /// Adds what another place of the text says.
-    pub fn add(&mut self, other: Self) {
-        other.day.into_iter().for_each(|day| self.add_day(day));
-        other.clock.into_iter().for_each(|clock| self.add_clock(clock));
-        other.part.into_iter().for_each(|part| self.add_part(part));
-        other.after.into_iter().for_each(|after| self.add_after(after));
-        if let Some(every) = other.every {
-            self.add_every(every.interval, every.unit);
-        }
-        self.weekdays.extend(other.weekdays);
-        self.start = self.start.or(other.start);
-        self.zone = self.zone.take().or(other.zone);
-        self.is_vague |= other.is_vague;
-        self.is_japanese |= other.is_japanese;
-        other.trouble.into_iter().for_each(|trouble| self.fail(trouble));
-    }
-
-    /// The time zone in which it is said, and this moment there.
-    pub fn local(&self, now: &Zoned) -> Zoned {
-        match &self.zone {
-            Some(said) => now.with_time_zone(said.zone.clone()),
-            None => now.clone(),
-        }
-    }
+fn is_other<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
 /// Returns the day that two are together, and the day of the week that it has to be: "next week" and "Friday",
@@ -277,8 +212,8 @@ fn joined(one: SaidDay, other: SaidDay) -> Option<(SaidDay, Option<Weekday>)> {
         (Month(month), DayOfMonth(day, None)) => DayOfMonth(day, Some(month)),
         (Month(month), NthWeekday(nth, weekday, None)) => NthWeekday(nth, weekday, Some(month)),
         (Month(month), LastDay(0)) => LastDay(month),
-        (Year(years), Date { year: None, month, day }) => YearsDate { years, month, day },
-        (Weekday(weekday, _), Date { .. } | Slashed { .. } | DayOfMonth(..) | Plus(_)) => {
+        (Year(years), Date(None, month, day)) => YearsDate(years, month, day),
+        (Weekday(weekday, _), Date(..) | Slashed(..) | DayOfMonth(..) | Plus(_)) => {
             return Some((other, Some(weekday)));
         }
         _ => return None,
