@@ -1,8 +1,8 @@
 //! Phrases and what they mean, as `english.txt`, `japanese.txt` and `zones.txt` declare them, and how they are read from
 //! a text. `english.txt` tells how its lines are written.
 
-use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::collections::{HashMap, HashSet};
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use crate::plan::token::{FILES, Token, entries, is_word, read_number, tokens};
@@ -13,11 +13,23 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(Grammar::read);
 const MAX_REPEATS: usize = 16;
 
 struct Grammar {
-    rules: Vec<Vec<Line>>,
+    rules: Vec<Rule>,
     /// The place of each rule.
     names: HashMap<&'static str, usize>,
 }
 
+#[derive(Default)]
+struct Rule {
+    lines: Vec<Line>,
+    /// The words that begin a phrase of it, with [`NUMBER`] and [`ANYTHING`].
+    begins: HashSet<String>,
+}
+
+/// A number begins a phrase, or something that is known only when it is read. No word is written like them.
+const NUMBER: &str = "#";
+const ANYTHING: &str = "";
+
+#[derive(Default)]
 struct Line {
     meaning: Option<&'static str>,
     parts: Vec<Part>,
@@ -31,10 +43,7 @@ enum Part {
         range: RangeInclusive<i64>,
     },
     /// One token of a kind.
-    Token {
-        is_meant: fn(&str) -> bool,
-        slot: &'static str,
-    },
+    Token(fn(&str) -> bool),
     Rule {
         rule: usize,
         slot: &'static str,
@@ -44,31 +53,21 @@ enum Part {
         name: &'static str,
         slot: &'static str,
     },
-    /// The place between two tokens.
-    At(&'static str),
     Choice(Vec<Line>),
     Repeat(Box<Part>, usize),
     /// What has to follow, or must not.
     Ahead(Vec<Part>, bool),
-    /// Whether one of these holds where it is read.
-    If(Vec<&'static str>),
     Close,
     End,
 }
 
-/// What a part of a phrase says, with the slot that it is for.
-#[derive(Clone, Copy, Debug)]
+/// What is read in a slot.
+#[derive(Clone)]
 pub struct Capture {
     pub slot: &'static str,
-    pub value: Value,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum Value {
-    Number(i64),
-    /// The first of them, and the one behind them.
-    Tokens(usize, usize),
-    Meaning(&'static str),
+    pub tokens: Range<usize>,
+    pub number: Option<i64>,
+    pub meaning: Option<&'static str>,
 }
 
 /// What the phrases do not declare: tells where it ends if it is next. A condition that holds ends where it begins.
@@ -82,25 +81,58 @@ impl Grammar {
             let next = names.len();
             names.entry(rule).or_insert(next);
         }
-        let mut grammar = Self { rules: names.iter().map(|_| Vec::new()).collect(), names };
+        let mut grammar = Self { rules: names.iter().map(|_| Rule::default()).collect(), names };
         for (rule, meaning, mut text) in lines() {
             let mut read = grammar.lines(&mut text);
             read.iter_mut().for_each(|line| line.meaning = meaning);
-            grammar.rules[grammar.names[rule]].extend(read);
+            grammar.rules[grammar.names[rule]].lines.extend(read);
+        }
+        for rule in 0..grammar.rules.len() {
+            let mut begins = HashSet::new();
+            if grammar.begin(&grammar.rules[rule].lines, &mut begins) {
+                begins.insert(ANYTHING.to_owned());
+            }
+            grammar.rules[rule].begins = begins;
         }
         grammar
     }
 
+    /// Adds what begins a phrase, and returns whether there may be nothing of it.
+    fn begin(&self, lines: &[Line], begins: &mut HashSet<String>) -> bool {
+        let mut may_be_empty = false;
+        for line in lines {
+            may_be_empty |= line.parts.iter().all(|part| self.begin_part(part, begins));
+        }
+        may_be_empty
+    }
+
+    fn begin_part(&self, part: &Part, begins: &mut HashSet<String>) -> bool {
+        let begin = match part {
+            Part::Word(word) => word,
+            Part::Number { .. } => NUMBER,
+            Part::Rule { rule, .. } => return self.begin(&self.rules[*rule].lines, begins),
+            Part::Choice(lines) => return self.begin(lines, begins),
+            Part::Repeat(part, _) => {
+                self.begin_part(part, begins);
+                return true;
+            }
+            Part::Other { slot: "", .. } | Part::Ahead(..) | Part::Close => return true,
+            Part::Other { .. } | Part::Token(_) | Part::End => ANYTHING,
+        };
+        begins.insert(begin.to_owned());
+        false
+    }
+
     /// Reads alternatives up to the end of their group.
     fn lines(&self, text: &mut &'static str) -> Vec<Line> {
-        let mut lines = vec![Line { meaning: None, parts: Vec::new() }];
+        let mut lines = vec![Line::default()];
         loop {
             *text = text.trim_start();
             match text.chars().next() {
                 None | Some(')') => return lines,
                 Some('|') => {
                     *text = &text[1..];
-                    lines.push(Line { meaning: None, parts: Vec::new() });
+                    lines.push(Line::default());
                 }
                 Some(_) => lines.last_mut().into_iter().for_each(|it| self.part(text, it)),
             }
@@ -119,9 +151,12 @@ impl Grammar {
                 Part::Choice(lines)
             }
             Some('{') => self.slot(until('}', text)),
-            Some('<') => Part::If(until('>', text).split('|').collect()),
+            Some('<') => {
+                let names = until('>', text).split('|').map(|name| Part::Other { name, slot: "" });
+                Part::Choice(names.map(|it| Line { meaning: None, parts: vec![it] }).collect())
+            }
             Some(mark @ ('!' | '&')) if text.starts_with(['(', '{', '<']) => {
-                let mut ahead = Line { meaning: None, parts: Vec::new() };
+                let mut ahead = Line::default();
                 self.part(text, &mut ahead);
                 Part::Ahead(ahead.parts, mark == '&')
             }
@@ -158,24 +193,23 @@ impl Grammar {
     fn slot(&self, text: &'static str) -> Part {
         let (name, range) = text.split_once(' ').unwrap_or((text, ""));
         let (kind, slot) = name.split_once(':').unwrap_or((name, name));
-        let token = |is_meant| Part::Token { is_meant, slot };
-        match kind {
-            "word" => token(|it| it.chars().all(is_word)),
-            "mark" => token(|it| !it.starts_with(char::is_alphanumeric)),
-            "kanji" => token(|it| it.starts_with(is_kanji)),
-            "name_part" => token(is_name_part),
-            "token" => token(|_| true),
-            "at" => Part::At(slot),
-            "number" | "spelled" | "hhmm" | "0" | "00" | "000" | "0000" | "09" | "9" | "99" => {
-                let (least, most) = range.split_once('-').unwrap_or_default();
-                let range = least.parse().unwrap_or(0)..=most.parse().unwrap_or(i64::MAX);
-                Part::Number { kind, slot, range }
-            }
-            name => match self.names.get(name) {
-                Some(rule) => Part::Rule { rule: *rule, slot },
-                None => Part::Other { name, slot },
-            },
+        match (kind, self.names.get(kind)) {
+            (_, Some(rule)) => Part::Rule { rule: *rule, slot },
+            ("token", None) => Part::Token(|_| true),
+            ("word", None) => Part::Token(|it| it.chars().all(is_word)),
+            ("mark", None) => Part::Token(|it| !it.starts_with(char::is_alphanumeric)),
+            ("kanji", None) => Part::Token(|it| it.starts_with(is_kanji)),
+            ("name_part", None) => Part::Token(is_name_part),
+            ("number" | "spelled" | "hhmm", None) => self.number(kind, slot, range),
+            (digits, None) if digits.starts_with(['0', '9']) => self.number(kind, slot, range),
+            (name, None) => Part::Other { name, slot },
         }
+    }
+
+    fn number(&self, kind: &'static str, slot: &'static str, range: &str) -> Part {
+        let (least, most) = range.split_once('-').unwrap_or_default();
+        let range = least.parse().unwrap_or(0)..=most.parse().unwrap_or(i64::MAX);
+        Part::Number { kind, slot, range }
     }
 }
 
@@ -236,69 +270,71 @@ impl<'t> Reader<'t> {
         self.eat(rule)
     }
 
-    /// Goes behind the longest phrase of a rule that is next, and returns what it says.
+    /// Goes behind the longest phrase of a rule that is next, and returns what it says, at last the whole.
     pub fn read(&mut self, rule: &str) -> Option<Vec<Capture>> {
-        let lines = GRAMMAR.names.get(rule).map(|rule| &GRAMMAR.rules[*rule]);
-        debug_assert!(lines.is_some(), "no rule {rule}");
+        let place = GRAMMAR.names.get(rule);
+        debug_assert!(place.is_some(), "no rule {rule}");
         let mut found = Vec::new();
-        self.longest(lines?, "", &mut found).then_some(found)
+        self.rule(*place?, "", &mut found).then_some(found)
     }
 
-    /// Goes behind the longest phrase of a rule that is next, and returns its meaning.
-    pub fn meaning(&mut self, rule: &str) -> Option<&'static str> {
-        match self.read(rule)?.last()?.value {
-            Value::Meaning(meaning) => Some(meaning),
-            Value::Number(_) | Value::Tokens(..) => None,
-        }
+    fn rule(&mut self, rule: usize, slot: &'static str, found: &mut Vec<Capture>) -> bool {
+        let Rule { lines, begins } = &GRAMMAR.rules[rule];
+        let is_number =
+            || begins.contains(NUMBER) && read_number(&self.tokens[self.at..]).is_some();
+        let may_begin = begins.contains(ANYTHING) || begins.contains(self.peek()) || is_number();
+        let start = self.at;
+        let Some(meaning) = may_begin.then(|| self.longest(lines, found)).flatten() else {
+            return false;
+        };
+        found.push(Capture { slot, tokens: start..self.at, number: None, meaning });
+        true
     }
 
-    fn longest(&mut self, lines: &[Line], slot: &'static str, found: &mut Vec<Capture>) -> bool {
+    /// Goes behind the longest of the phrases that is next, and returns its meaning, if it is there and has one.
+    fn longest(
+        &mut self,
+        lines: &[Line],
+        found: &mut Vec<Capture>,
+    ) -> Option<Option<&'static str>> {
         let before = found.len();
-        let mut best: Option<(usize, Vec<Capture>)> = None;
+        let mut best: Option<(usize, Option<&'static str>, Vec<Capture>)> = None;
         for line in lines {
             let mut ahead = *self;
             let is_read = line.parts.iter().all(|part| ahead.part(part, found));
-            if is_read && best.as_ref().is_none_or(|(end, _)| ahead.at > *end) {
-                let meaning = line.meaning.map(|it| Capture { slot, value: Value::Meaning(it) });
-                found.extend(meaning);
-                best = Some((ahead.at, found.split_off(before)));
+            if is_read && best.as_ref().is_none_or(|(end, ..)| ahead.at > *end) {
+                best = Some((ahead.at, line.meaning, found.split_off(before)));
             }
             found.truncate(before);
         }
-        let Some((end, captures)) = best else { return false };
+        let (end, meaning, captures) = best?;
         self.at = end;
         found.extend(captures);
-        true
+        Some(meaning)
     }
 
     fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> bool {
         match part {
             Part::Word(word) => self.eat_if(self.peek() == *word),
-            Part::Token { is_meant, slot } => {
-                found.push(Capture { slot, value: Value::Tokens(self.at, self.at + 1) });
-                self.eat_if(!self.is_done() && is_meant(self.peek()))
-            }
-            Part::Other { name, slot } => {
-                let Some(end) = (self.context)(name, self) else { return false };
-                found.push(Capture { slot, value: Value::Tokens(self.at, end) });
-                self.at = end;
-                true
-            }
-            Part::At(slot) => {
-                found.push(Capture { slot, value: Value::Tokens(self.at, self.at) });
-                true
-            }
+            Part::Token(is_meant) => self.eat_if(!self.is_done() && is_meant(self.peek())),
             Part::Number { kind, slot, range } => {
                 let Some((number, count)) = read_number(&self.tokens[self.at..]) else {
                     return false;
                 };
-                found.push(Capture { slot, value: Value::Number(number) });
                 let is_meant = range.contains(&number) && is_of_kind(kind, self.peek());
-                self.at += count;
+                let tokens = self.at..self.at + count;
+                self.at = tokens.end;
+                found.push(Capture { slot, tokens, number: Some(number), meaning: None });
                 is_meant
             }
-            Part::Rule { rule, slot } => self.longest(&GRAMMAR.rules[*rule], slot, found),
-            Part::Choice(lines) => self.longest(lines, "", found),
+            Part::Rule { rule, slot } => self.rule(*rule, slot, found),
+            Part::Other { name, slot } => {
+                let Some(end) = (self.context)(name, self) else { return false };
+                found.push(Capture { slot, tokens: self.at..end, number: None, meaning: None });
+                self.at = end;
+                true
+            }
+            Part::Choice(lines) => self.longest(lines, found).is_some(),
             Part::Repeat(part, max) => {
                 for _ in 0..*max {
                     let (mut ahead, before) = (*self, found.len());
@@ -314,7 +350,6 @@ impl<'t> Reader<'t> {
                 let (mut ahead, mut found) = (*self, Vec::new());
                 parts.iter().all(|part| ahead.part(part, &mut found)) == *is_there
             }
-            Part::If(names) => names.iter().any(|name| (self.context)(name, self).is_some()),
             Part::Close => self.tokens.get(self.at).is_some_and(|token| !token.is_spaced),
             Part::End => self.is_done(),
         }

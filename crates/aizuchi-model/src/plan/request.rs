@@ -98,7 +98,7 @@ impl Message<'_> {
             first.start = ahead.at;
         }
         let parts = kept.into_iter().filter(|part| !part.is_empty());
-        let parts: Vec<_> = parts.map(|part| self.text_of(part)).collect();
+        let parts: Vec<_> = parts.map(|part| self.text_of(&part)).collect();
         let what = parts.join(if order.is_japanese { "" } else { " " });
         let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
         let quoted = pairs.iter().find_map(|(open, close)| {

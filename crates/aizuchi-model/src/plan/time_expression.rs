@@ -143,7 +143,8 @@ fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
 }
 
 fn read_lead(reader: &mut Reader<'_>) -> Lead {
-    reader.meaning("lead").and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
+    let lead = reader.read("lead").and_then(|found| found.last()?.meaning);
+    lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }
 
 /// Whether a token is near the beginning or the end of a text.

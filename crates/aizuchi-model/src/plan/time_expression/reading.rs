@@ -1,9 +1,11 @@
 //! What the phrases of a text say of a time: their meanings, put together.
 
+use std::ops::Range;
+
 use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::plan::grammar::{Capture, Reader, Value};
+use crate::plan::grammar::{Capture, Reader};
 use crate::plan::recurrence::weekday_of;
 use crate::plan::time_expression::said::{
     CycleUnit, DayHalf, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime, SaidZone,
@@ -12,16 +14,14 @@ use crate::plan::time_expression::{Lead, Unclear};
 use crate::plan::token::Token;
 
 /// The rules of a time's parts, in the order in which they are tried.
-const PARTS: [&str; 8] =
-    ["every", "length", "vague", "day", "clock", "part", "said_zone", "limit"];
+const PARTS: [&str; 8] = ["every", "length", "vague", "day", "clock", "part", "said_zone", "limit"];
 
-const CYCLES: [CycleUnit; 4] =
-    [CycleUnit::Day, CycleUnit::Week, CycleUnit::Month, CycleUnit::Year];
+const CYCLES: [CycleUnit; 4] = [CycleUnit::Day, CycleUnit::Week, CycleUnit::Month, CycleUnit::Year];
 
 /// Reads one part of a time, and adds it to what is said.
 pub fn read_part(reader: &mut Reader<'_>, said: &mut SaidTime, lead: Lead) -> bool {
-    let (before, start) = (reader.before(), reader.at);
-    let context = |name: &str, _: &Reader<'_>| holds(name, said, lead, before).then_some(start);
+    let before = reader.before();
+    let context = |name: &str, it: &Reader<'_>| holds(name, said, lead, before).then_some(it.at);
     let mut ahead = Reader { context: &context, ..*reader };
     let Some(found) = PARTS.iter().find_map(|rule| ahead.read(rule)) else { return false };
     reader.at = ahead.at;
@@ -69,20 +69,18 @@ struct Reading<'r> {
     half: Option<DayHalf>,
     unit: SaidLength,
     length: SaidLength,
-    /// The token at which the name of a city begins.
-    city: usize,
+    /// The name of a city.
+    city: Range<usize>,
 }
 
 impl Reading<'_> {
-    fn read(&mut self, Capture { slot, value }: Capture) {
-        match value {
-            Value::Number(number) => self.numbers.push((slot, number)),
-            Value::Tokens(start, _) if slot == "city" => self.city = start,
-            Value::Tokens(..) => {}
-            Value::Meaning(meaning) => match constant(meaning) {
-                Some(number) => self.numbers.push((slot, number)),
-                None => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
-            },
+    fn read(&mut self, capture: Capture) {
+        let Capture { slot, tokens, number, meaning } = capture;
+        match (number.or_else(|| constant(meaning?)), meaning) {
+            (Some(number), _) => self.numbers.push((slot, number)),
+            (None, Some(meaning)) => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
+            (None, None) if slot == "city" => self.city = tokens,
+            (None, None) => {}
         }
     }
 
@@ -242,8 +240,8 @@ impl Reading<'_> {
 
     /// Returns the zone of "Berlin time".
     fn zone_of_city(&self) -> Option<TimeZone> {
-        let words = self.tokens.iter().skip(self.city).map(|token| &*token.text);
-        let city = words.take_while(|word| *word != "time").collect::<Vec<_>>().join("_");
+        let words = self.tokens[self.city.clone()].iter().map(|token| &*token.text);
+        let city = words.collect::<Vec<_>>().join("_");
         let mut names = jiff::tz::db().available();
         let name = names.find(|name| {
             let place = name.as_str().rsplit('/').next().unwrap_or_default();

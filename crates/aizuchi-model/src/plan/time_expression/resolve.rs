@@ -92,9 +92,7 @@ impl SaidTime {
             (1..=12, 1..=31) if is_month_first || one == other || other > 12 => {
                 Ok(SaidDay::Date(year, one, other))
             }
-            (13..=31, 1..=12) if !self.is_japanese => {
-                Ok(SaidDay::Date(year, other, one))
-            }
+            (13..=31, 1..=12) if !self.is_japanese => Ok(SaidDay::Date(year, other, one)),
             (1..=12, 1..=12) => Err(Unclear::DayOrMonth),
             _ => Err(Unclear::Impossible),
         }
@@ -276,7 +274,8 @@ impl SaidTime {
         if is_shifted && cycle != Cycle::Daily {
             return Err(Unclear::Vague);
         }
-        let mut recurrence = Recurrence { cycle, interval: None, time: self.time_or_default(clock) };
+        let mut recurrence =
+            Recurrence { cycle, interval: None, time: self.time_or_default(clock) };
         let begin = match self.start {
             Some(day) => {
                 let before = day.dates(now.date())?[0].yesterday()?;
@@ -326,9 +325,8 @@ impl SaidDay {
             let since_monday = i64::from(today.weekday().to_monday_zero_offset());
             plus(today, weeks.saturating_mul(7).saturating_sub(since_monday))
         };
-        let month = |months: i64| {
-            today.first_of_month().checked_add(Span::new().try_months(months)?)
-        };
+        let month =
+            |months: i64| today.first_of_month().checked_add(Span::new().try_months(months)?);
         let months = || (0..=12).filter_map(|months| month(months).ok());
         let date = |years: i64, month: i8, day: i8| {
             let year = i16::try_from(i64::from(today.year()).saturating_add(years)).ok()?;
@@ -353,9 +351,7 @@ impl SaidDay {
             SaidDay::Date(Some(year), month, day) => {
                 date(year.saturating_sub(today.year().into()), month, day).into_iter().collect()
             }
-            SaidDay::YearsDate(years, month, day) => {
-                date(years, month, day).into_iter().collect()
-            }
+            SaidDay::YearsDate(years, month, day) => date(years, month, day).into_iter().collect(),
             SaidDay::Date(None, month, day) => {
                 (0..=MAX_YEARS).filter_map(|years| date(years, month, day)).collect()
             }
