@@ -2,6 +2,7 @@
 //! a text. `english.txt` tells how its lines are written.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
@@ -29,49 +30,55 @@ struct Rule {
 const NUMBER: &str = "#";
 const ANYTHING: &str = "";
 
-#[derive(Default)]
 struct Line {
-    meaning: Option<&'static str>,
+    meaning: Value,
     parts: Vec<Part>,
 }
 
 enum Part {
     Word(String),
-    Number {
-        kind: &'static str,
-        slot: &'static str,
-        range: RangeInclusive<i64>,
-    },
-    /// One token of a kind.
+    /// One of a kind, in a range.
+    Number(&'static str, RangeInclusive<i64>),
     Token(fn(&str) -> bool),
-    Rule {
-        rule: usize,
-        slot: &'static str,
-    },
-    /// What the context reads.
-    Other {
-        name: &'static str,
-        slot: &'static str,
-    },
+    Rule(usize),
+    /// What the context reads, or whether it holds.
+    Other(&'static str),
     Choice(Vec<Line>),
     Repeat(Box<Part>, usize),
     /// What has to follow, or must not.
-    Ahead(Vec<Part>, bool),
+    Ahead(Box<Part>, bool),
     Close,
     End,
+    /// What is kept for a slot.
+    Slot(&'static str, Box<Part>),
 }
 
-/// What is read in a slot.
+/// What is read for a slot.
 #[derive(Clone)]
 pub struct Capture {
     pub slot: &'static str,
     pub tokens: Range<usize>,
-    pub number: Option<i64>,
-    pub meaning: Option<&'static str>,
+    pub value: Value,
+}
+
+#[derive(Clone, Copy)]
+pub enum Value {
+    None,
+    Number(i64),
+    Meaning(&'static str),
 }
 
 /// What the phrases do not declare: tells where it ends if it is next. A condition that holds ends where it begins.
 pub type Context<'t> = &'t dyn Fn(&str, &Reader<'_>) -> Option<usize>;
+
+impl Capture {
+    pub fn meaning(&self) -> Option<&'static str> {
+        match self.value {
+            Value::Meaning(meaning) => Some(meaning),
+            Value::None | Value::Number(_) => None,
+        }
+    }
+}
 
 impl Grammar {
     fn read() -> Self {
@@ -84,7 +91,8 @@ impl Grammar {
         let mut grammar = Self { rules: names.iter().map(|_| Rule::default()).collect(), names };
         for (rule, meaning, mut text) in lines() {
             let mut read = grammar.lines(&mut text);
-            read.iter_mut().for_each(|line| line.meaning = meaning);
+            read.iter_mut()
+                .for_each(|line| line.meaning = meaning.map_or(Value::None, Value::Meaning));
             grammar.rules[grammar.names[rule]].lines.extend(read);
         }
         for rule in 0..grammar.rules.len() {
@@ -99,118 +107,122 @@ impl Grammar {
 
     /// Adds what begins a phrase, and returns whether there may be nothing of it.
     fn begin(&self, lines: &[Line], begins: &mut HashSet<String>) -> bool {
-        let mut may_be_empty = false;
-        for line in lines {
-            may_be_empty |= line.parts.iter().all(|part| self.begin_part(part, begins));
-        }
-        may_be_empty
+        lines.iter().fold(false, |may_be_empty, line| {
+            line.parts.iter().all(|part| self.begin_part(part, begins)) || may_be_empty
+        })
     }
 
     fn begin_part(&self, part: &Part, begins: &mut HashSet<String>) -> bool {
         let begin = match part {
             Part::Word(word) => word,
-            Part::Number { .. } => NUMBER,
-            Part::Rule { rule, .. } => return self.begin(&self.rules[*rule].lines, begins),
+            Part::Number(..) => NUMBER,
+            Part::Rule(rule) => return self.begin(&self.rules[*rule].lines, begins),
             Part::Choice(lines) => return self.begin(lines, begins),
-            Part::Repeat(part, _) => {
-                self.begin_part(part, begins);
-                return true;
-            }
-            Part::Other { slot: "", .. } | Part::Ahead(..) | Part::Close => return true,
-            Part::Other { .. } | Part::Token(_) | Part::End => ANYTHING,
+            Part::Repeat(part, _) => return self.begin_part(part, begins) | true,
+            Part::Other(_) | Part::Ahead(..) | Part::Close => return true,
+            Part::Slot(_, part) => match **part {
+                Part::Other(_) => ANYTHING,
+                _ => return self.begin_part(part, begins),
+            },
+            Part::Token(_) | Part::End => ANYTHING,
         };
         begins.insert(begin.to_owned());
         false
     }
 
-    /// Reads alternatives up to the end of their group.
+    /// Reads alternatives, up to the end of their group.
     fn lines(&self, text: &mut &'static str) -> Vec<Line> {
-        let mut lines = vec![Line::default()];
+        let (mut lines, mut parts) = (Vec::new(), Vec::new());
         loop {
             *text = text.trim_start();
-            match text.chars().next() {
-                None | Some(')') => return lines,
-                Some('|') => {
-                    *text = &text[1..];
-                    lines.push(Line::default());
+            let mark = text.chars().next();
+            match mark {
+                Some('|' | ')') => *text = &text[1..],
+                Some(_) => {
+                    parts.extend(self.parts(text));
+                    continue;
                 }
-                Some(_) => lines.last_mut().into_iter().for_each(|it| self.part(text, it)),
+                None => {}
+            }
+            lines.push(Line { meaning: Value::None, parts: mem::take(&mut parts) });
+            if mark != Some('|') {
+                return lines;
             }
         }
     }
 
-    fn part(&self, text: &mut &'static str, line: &mut Line) {
+    /// Reads words, or one part that is none.
+    fn parts(&self, text: &mut &'static str) -> Vec<Part> {
         let whole = *text;
-        let mut after = whole.chars();
-        let letter = after.next();
-        *text = after.as_str();
-        let part = match letter {
-            Some('(') => {
-                let lines = self.lines(text);
-                *text = &text[1..];
-                Part::Choice(lines)
-            }
-            Some('{') => self.slot(until('}', text)),
+        let mut inside = |mark| {
+            let (inside, after) = whole[1..].split_once(mark).unwrap_or_default();
+            *text = after;
+            inside
+        };
+        let part = match whole.chars().next() {
+            Some('{') => self.slot(inside('}')),
             Some('<') => {
-                let names = until('>', text).split('|').map(|name| Part::Other { name, slot: "" });
-                Part::Choice(names.map(|it| Line { meaning: None, parts: vec![it] }).collect())
+                let names = inside('>').split('|').map(Part::Other);
+                let lines = names.map(|it| Line { meaning: Value::None, parts: vec![it] });
+                Part::Choice(lines.collect())
             }
-            Some(mark @ ('!' | '&')) if text.starts_with(['(', '{', '<']) => {
-                let mut ahead = Line::default();
-                self.part(text, &mut ahead);
-                Part::Ahead(ahead.parts, mark == '&')
+            Some('(') => {
+                *text = &whole[1..];
+                Part::Choice(self.lines(text))
             }
-            Some(_) => {
-                let escaped = usize::from(letter == Some('\\'));
-                let word = &whole[escaped..];
-                let end = word.char_indices().skip(1).find(|(_, it)| " (){}<>|\\".contains(*it));
-                let (word, rest) = word.split_at(end.map_or(word.len(), |(at, _)| at));
-                *text = rest;
-                let word = if escaped == 1 && word == "n" { "\n" } else { word };
-                line.parts.extend(tokens(word).into_iter().map(|token| match &*token.text {
-                    "_" => Part::Close,
-                    "$" if escaped == 0 => Part::End,
-                    _ => Part::Word(token.text),
-                }));
-                return;
+            Some(mark @ ('!' | '&')) if whole[1..].starts_with(['(', '{', '<']) => {
+                *text = &whole[1..];
+                let part = self.parts(text).remove(0);
+                Part::Ahead(Box::new(part), mark == '&')
             }
-            None => return,
+            _ => return words(text),
         };
         let max = match text.chars().next() {
-            Some('?') => Some(1),
-            Some('*') => Some(MAX_REPEATS),
-            _ => None,
+            Some('?') => 1,
+            Some('*') => MAX_REPEATS,
+            _ => return vec![part],
         };
-        line.parts.push(match max {
-            Some(max) => {
-                *text = &text[1..];
-                Part::Repeat(Box::new(part), max)
-            }
-            None => part,
-        });
+        *text = &text[1..];
+        vec![Part::Repeat(Box::new(part), max)]
     }
 
     fn slot(&self, text: &'static str) -> Part {
         let (name, range) = text.split_once(' ').unwrap_or((text, ""));
         let (kind, slot) = name.split_once(':').unwrap_or((name, name));
-        match (kind, self.names.get(kind)) {
-            (_, Some(rule)) => Part::Rule { rule: *rule, slot },
-            ("token", None) => Part::Token(|_| true),
-            ("word", None) => Part::Token(|it| it.chars().all(is_word)),
-            ("mark", None) => Part::Token(|it| !it.starts_with(char::is_alphanumeric)),
-            ("kanji", None) => Part::Token(|it| it.starts_with(is_kanji)),
-            ("name_part", None) => Part::Token(is_name_part),
-            ("number" | "spelled" | "hhmm", None) => self.number(kind, slot, range),
-            (digits, None) if digits.starts_with(['0', '9']) => self.number(kind, slot, range),
-            (name, None) => Part::Other { name, slot },
-        }
+        let part = match (self.names.get(kind), kind) {
+            (Some(rule), _) => Part::Rule(*rule),
+            (None, "token") => Part::Token(|_| true),
+            (None, "word") => Part::Token(|it| it.chars().all(is_word)),
+            (None, "mark") => Part::Token(|it| !it.starts_with(char::is_alphanumeric)),
+            (None, "kanji") => Part::Token(|it| it.starts_with(is_kanji)),
+            (None, "name_part") => Part::Token(is_name_part),
+            (
+                None,
+                "number" | "spelled" | "hhmm" | "0" | "00" | "000" | "0000" | "09" | "9" | "99",
+            ) => {
+                let (least, most) = range.split_once('-').unwrap_or_default();
+                let (least, most) = (least.parse().unwrap_or(0), most.parse().unwrap_or(i64::MAX));
+                Part::Number(kind, least..=most)
+            }
+            (None, name) => Part::Other(name),
+        };
+        Part::Slot(slot, Box::new(part))
     }
+}
 
-    fn number(&self, kind: &'static str, slot: &'static str, range: &str) -> Part {
-        let (least, most) = range.split_once('-').unwrap_or_default();
-        let range = least.parse().unwrap_or(0)..=most.parse().unwrap_or(i64::MAX);
-        Part::Number { kind, slot, range }
-    }
+/// Reads words up to another part.
+fn words(text: &mut &'static str) -> Vec<Part> {
+    let (escaped, word) = text.strip_prefix('\\').map_or((false, *text), |word| (true, word));
+    let end = word.char_indices().skip(1).find(|(_, it)| " (){}<>|\\".contains(*it));
+    let (word, after) = word.split_at(end.map_or(word.len(), |(at, _)| at));
+    *text = after;
+    let words = tokens(if escaped && word == "n" { "\n" } else { word });
+    let part = |word: String| match &*word {
+        "_" => Part::Close,
+        "$" if !escaped => Part::End,
+        _ => Part::Word(word),
+    };
+    words.into_iter().map(|token| part(token.text)).collect()
 }
 
 /// Whether a letter is kanji or katakana, and does not begin a time.
@@ -223,13 +235,6 @@ fn is_kanji(letter: char) -> bool {
 pub fn is_name_part(token: &str) -> bool {
     let is_letter = |it: char| it.is_alphanumeric() && !matches!(it, '\u{3041}'..='\u{309f}');
     token.starts_with(is_letter) || ["_", "-", "・"].contains(&token)
-}
-
-/// Goes behind the next one of a mark, and returns what is before it.
-fn until(mark: char, text: &mut &'static str) -> &'static str {
-    let (before, after) = text.split_once(mark).unwrap_or((text, ""));
-    *text = after;
-    before
 }
 
 /// A place between two tokens, from which is read.
@@ -274,34 +279,19 @@ impl<'t> Reader<'t> {
     pub fn read(&mut self, rule: &str) -> Option<Vec<Capture>> {
         let place = GRAMMAR.names.get(rule);
         debug_assert!(place.is_some(), "no rule {rule}");
-        let mut found = Vec::new();
-        self.rule(*place?, "", &mut found).then_some(found)
+        let (start, mut found) = (self.at, Vec::new());
+        let value = self.part(&Part::Rule(*place?), &mut found)?;
+        found.push(Capture { slot: "", tokens: start..self.at, value });
+        Some(found)
     }
 
-    fn rule(&mut self, rule: usize, slot: &'static str, found: &mut Vec<Capture>) -> bool {
-        let Rule { lines, begins } = &GRAMMAR.rules[rule];
-        let is_number =
-            || begins.contains(NUMBER) && read_number(&self.tokens[self.at..]).is_some();
-        let may_begin = begins.contains(ANYTHING) || begins.contains(self.peek()) || is_number();
-        let start = self.at;
-        let Some(meaning) = may_begin.then(|| self.longest(lines, found)).flatten() else {
-            return false;
-        };
-        found.push(Capture { slot, tokens: start..self.at, number: None, meaning });
-        true
-    }
-
-    /// Goes behind the longest of the phrases that is next, and returns its meaning, if it is there and has one.
-    fn longest(
-        &mut self,
-        lines: &[Line],
-        found: &mut Vec<Capture>,
-    ) -> Option<Option<&'static str>> {
+    /// Goes behind the longest of the phrases that is next, and returns its meaning.
+    fn longest(&mut self, lines: &[Line], found: &mut Vec<Capture>) -> Option<Value> {
         let before = found.len();
-        let mut best: Option<(usize, Option<&'static str>, Vec<Capture>)> = None;
+        let mut best: Option<(usize, Value, Vec<Capture>)> = None;
         for line in lines {
             let mut ahead = *self;
-            let is_read = line.parts.iter().all(|part| ahead.part(part, found));
+            let is_read = line.parts.iter().all(|part| ahead.part(part, found).is_some());
             if is_read && best.as_ref().is_none_or(|(end, ..)| ahead.at > *end) {
                 best = Some((ahead.at, line.meaning, found.split_off(before)));
             }
@@ -313,32 +303,33 @@ impl<'t> Reader<'t> {
         Some(meaning)
     }
 
-    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> bool {
-        match part {
+    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> Option<Value> {
+        let number = || read_number(&self.tokens[self.at..]);
+        let is_there = match part {
             Part::Word(word) => self.eat_if(self.peek() == *word),
             Part::Token(is_meant) => self.eat_if(!self.is_done() && is_meant(self.peek())),
-            Part::Number { kind, slot, range } => {
-                let Some((number, count)) = read_number(&self.tokens[self.at..]) else {
-                    return false;
-                };
+            Part::Number(kind, range) => {
+                let (number, count) = number()?;
                 let is_meant = range.contains(&number) && is_of_kind(kind, self.peek());
-                let tokens = self.at..self.at + count;
-                self.at = tokens.end;
-                found.push(Capture { slot, tokens, number: Some(number), meaning: None });
-                is_meant
+                self.at += count;
+                return is_meant.then_some(Value::Number(number));
             }
-            Part::Rule { rule, slot } => self.rule(*rule, slot, found),
-            Part::Other { name, slot } => {
-                let Some(end) = (self.context)(name, self) else { return false };
-                found.push(Capture { slot, tokens: self.at..end, number: None, meaning: None });
-                self.at = end;
+            Part::Rule(rule) => {
+                let Rule { lines, begins } = &GRAMMAR.rules[*rule];
+                let may_begin = begins.contains(ANYTHING)
+                    || begins.contains(self.peek())
+                    || begins.contains(NUMBER) && number().is_some();
+                return may_begin.then(|| self.longest(lines, found)).flatten();
+            }
+            Part::Choice(lines) => return self.longest(lines, found),
+            Part::Other(name) => {
+                self.at = (self.context)(name, self)?;
                 true
             }
-            Part::Choice(lines) => self.longest(lines, found).is_some(),
             Part::Repeat(part, max) => {
                 for _ in 0..*max {
                     let (mut ahead, before) = (*self, found.len());
-                    if !ahead.part(part, found) {
+                    if ahead.part(part, found).is_none() {
                         found.truncate(before);
                         break;
                     }
@@ -346,13 +337,20 @@ impl<'t> Reader<'t> {
                 }
                 true
             }
-            Part::Ahead(parts, is_there) => {
-                let (mut ahead, mut found) = (*self, Vec::new());
-                parts.iter().all(|part| ahead.part(part, &mut found)) == *is_there
+            Part::Ahead(part, is_there) => {
+                let mut ahead = *self;
+                ahead.part(part, &mut Vec::new()).is_some() == *is_there
             }
             Part::Close => self.tokens.get(self.at).is_some_and(|token| !token.is_spaced),
             Part::End => self.is_done(),
-        }
+            Part::Slot(slot, part) => {
+                let start = self.at;
+                let value = self.part(part, found)?;
+                found.push(Capture { slot, tokens: start..self.at, value });
+                return Some(value);
+            }
+        };
+        is_there.then_some(Value::None)
     }
 
     fn eat_if(&mut self, is_meant: bool) -> bool {

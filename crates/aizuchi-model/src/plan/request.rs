@@ -61,7 +61,7 @@ fn is_of_past_or_now(said: &SaidTime) -> bool {
 impl Message<'_> {
     /// Returns what is to be said or done, without the words that join it to the order, courtesies and quotation marks.
     fn what(&self, order: &order::PlanOrder) -> String {
-        const MOST_TOKENS: usize = 16;
+        const MOST_TOKENS: usize = 17;
         let is_kept = |at: &usize| !order.without.iter().any(|without| without.contains(at));
         let mut kept: Vec<Range<usize>> = Vec::new();
         for at in order.what.clone().filter(is_kept) {

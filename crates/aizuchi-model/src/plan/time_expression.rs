@@ -143,7 +143,7 @@ fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
 }
 
 fn read_lead(reader: &mut Reader<'_>) -> Lead {
-    let lead = reader.read("lead").and_then(|found| found.last()?.meaning);
+    let lead = reader.read("lead").and_then(|found| found.last()?.meaning());
     lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }
 

@@ -71,7 +71,7 @@ impl<'m> Message<'m> {
         let language = if is_japanese { "japanese" } else { "english" };
         let found = self.read(language, start, &clause, None)?;
         let verb = capture(&found, "verb")?;
-        let (kind, used) = verb.meaning?.split_once(' ')?;
+        let (kind, used) = verb.meaning()?.split_once(' ')?;
         (clause.kind, clause.used) = (kind.parse().ok()?, used.parse().ok()?);
         clause.verb = verb.tokens.clone();
         let condition = self.near().find_map(|at| self.read("unanswered", at, &clause, None));
@@ -79,7 +79,7 @@ impl<'m> Message<'m> {
         if is_japanese {
             return self.japanese_order(clause);
         }
-        let whom = capture(&found, "whom").and_then(|whom| match whom.meaning? {
+        let whom = capture(&found, "whom").and_then(|whom| match whom.meaning()? {
             "channel" => Some(Whom::Channel),
             "named" => {
                 let name = self.name(&whom.tokens);
@@ -335,8 +335,9 @@ impl<'m> Message<'m> {
     fn japanese_whom(&self, clause: &Clause) -> Option<(Whom, Range<usize>)> {
         self.near().take_while(|at| *at < clause.verb.start).find_map(|at| {
             let found = self.read("japanese_whom", at, clause, None)?;
-            let Capture { meaning, tokens, .. } = found.last()?;
-            let whom = match *meaning {
+            let whole = found.last()?;
+            let tokens = &whole.tokens;
+            let whom = match whole.meaning() {
                 Some("channel") => Whom::Channel,
                 Some("asker") => Whom::Asker,
                 _ => {

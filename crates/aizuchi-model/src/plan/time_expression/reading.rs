@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::plan::grammar::{Capture, Reader};
+use crate::plan::grammar::{Capture, Reader, Value};
 use crate::plan::recurrence::weekday_of;
 use crate::plan::time_expression::said::{
     CycleUnit, DayHalf, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime, SaidZone,
@@ -74,13 +74,15 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    fn read(&mut self, capture: Capture) {
-        let Capture { slot, tokens, number, meaning } = capture;
-        match (number.or_else(|| constant(meaning?)), meaning) {
-            (Some(number), _) => self.numbers.push((slot, number)),
-            (None, Some(meaning)) => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
-            (None, None) if slot == "city" => self.city = tokens,
-            (None, None) => {}
+    fn read(&mut self, Capture { slot, tokens, value }: Capture) {
+        match value {
+            Value::Number(number) => self.numbers.push((slot, number)),
+            Value::Meaning(meaning) => match constant(meaning) {
+                Some(number) => self.numbers.push((slot, number)),
+                None => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
+            },
+            Value::None if slot == "city" => self.city = tokens,
+            Value::None => {}
         }
     }
 
