@@ -8,7 +8,7 @@ use std::ops::Range;
 use jiff::Zoned;
 
 use crate::plan::grammar::Reader;
-use crate::plan::request::order::Message;
+use crate::plan::request::order::PlanOrder;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
 use crate::plan::time_expression::{When, is_near_edge, time_phrases};
 use crate::plan::token::{is_japanese, tokens};
@@ -33,18 +33,19 @@ impl PlanRequest {
             return None;
         }
         let phrases = time_phrases(&tokens);
-        let message = Message { text, tokens: &tokens, phrases: &phrases };
-        let order = message.order()?;
+        let order = PlanOrder::find(text, &tokens, &phrases)?;
         let when = match &order.said {
             Ok(said) => said.resolve(now),
             Err(unclear) => When::Unclear(*unclear),
         };
+        let is_post = order.kind == PlanKind::Post;
         let is_of_now = order.said.as_ref().is_ok_and(is_of_past_or_now);
-        if order.kind == PlanKind::Post && (is_of_now || matches!(when, When::Past(_))) {
+        if is_post && (is_of_now || matches!(when, When::Past(_))) {
             return None;
         }
-        let what = message.what(&order);
-        Some(Self { kind: order.kind, whom: order.whom, when, what })
+        let default = if is_post { Whom::Channel } else { Whom::Asker };
+        let (kind, what) = (order.kind, order.what());
+        Some(Self { kind, whom: order.whom.unwrap_or(default), when, what })
     }
 }
 
@@ -58,20 +59,20 @@ fn is_of_past_or_now(said: &SaidTime) -> bool {
     is_past && said.is_day_alone()
 }
 
-impl Message<'_> {
+impl PlanOrder<'_> {
     /// Returns what is to be said or done, without the words that join it to the order, courtesies and quotation marks.
-    fn what(&self, order: &order::PlanOrder) -> String {
+    fn what(&self) -> String {
         const MOST_TOKENS: usize = 17;
-        let is_kept = |at: &usize| !order.without.iter().any(|without| without.contains(at));
+        let is_kept = |at: &usize| !self.without.iter().any(|without| without.contains(at));
         let mut kept: Vec<Range<usize>> = Vec::new();
-        for at in order.what.clone().filter(is_kept) {
+        for at in self.what.clone().filter(is_kept) {
             match kept.last_mut() {
                 Some(last) if last.end == at => last.end = at + 1,
                 _ => kept.push(at..at + 1),
             }
         }
         let is_post = |name: &str, it: &Reader<'_>| {
-            (name == "post" && order.kind == PlanKind::Post).then_some(it.at)
+            (name == "post" && self.kind == PlanKind::Post).then_some(it.at)
         };
         let reader = |at, end| Reader { tokens: &self.tokens[..end], at, context: &is_post };
         while let Some(first) = kept.first_mut() {
@@ -92,14 +93,14 @@ impl Message<'_> {
             last.end = start;
             kept.retain(|part| !part.is_empty());
         }
-        if let Some(first) = kept.first_mut().filter(|_| order.is_japanese) {
+        if let Some(first) = kept.first_mut().filter(|_| self.is_japanese) {
             let mut ahead = reader(first.start, first.end);
             ahead.eat("before_japanese");
             first.start = ahead.at;
         }
         let parts = kept.into_iter().filter(|part| !part.is_empty());
         let parts: Vec<_> = parts.map(|part| self.text_of(&part)).collect();
-        let what = parts.join(if order.is_japanese { "" } else { " " });
+        let what = parts.join(if self.is_japanese { "" } else { " " });
         let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
         let quoted = pairs.iter().find_map(|(open, close)| {
             what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))

@@ -10,28 +10,10 @@ use crate::plan::time_expression::{Lead, TimePhrase, Unclear, is_near_edge};
 use crate::plan::token::{Token, is_japanese};
 use crate::plan::{PlanKind, Whom};
 
-/// A message, with the times that it names.
-pub(super) struct Message<'t> {
-    pub text: &'t str,
-    pub tokens: &'t [Token],
-    pub phrases: &'t [TimePhrase],
-}
-
-pub(super) struct PlanOrder {
-    pub kind: PlanKind,
-    pub whom: Whom,
-    pub said: Result<SaidTime, Unclear>,
-    /// The tokens of what is to be said or done, which may have the others between them.
-    pub what: Range<usize>,
-    /// The tokens that are no part of that.
-    pub without: Vec<Range<usize>>,
-    pub is_japanese: bool,
-}
-
 /// How a verb is used.
 #[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
-enum VerbUse {
+pub(super) enum VerbUse {
     /// It is said of reminders only.
     Sure,
     /// It is said of other things, too.
@@ -40,46 +22,74 @@ enum VerbUse {
     Tell,
 }
 
-/// The clause of an order, as far as it is read.
-struct Clause {
-    is_japanese: bool,
-    start: usize,
-    kind: PlanKind,
-    used: VerbUse,
+/// An order in a message, as far as it is read.
+#[derive(Clone)]
+pub(super) struct PlanOrder<'m> {
+    pub text: &'m str,
+    pub tokens: &'m [Token],
+    pub phrases: &'m [TimePhrase],
+    pub is_japanese: bool,
+    pub start: usize,
+    pub kind: PlanKind,
+    pub used: VerbUse,
     /// The tokens of the order itself, with whom it is said to in English.
-    verb: Range<usize>,
+    pub verb: Range<usize>,
     /// 「返事がなければ」, "if she hasn't answered".
-    condition: Option<Range<usize>>,
+    pub condition: Option<Range<usize>>,
+    /// The time of which it is asked whether it belongs to the order.
+    pub time: Option<&'m TimePhrase>,
+    pub whom: Option<Whom>,
+    pub said: Result<SaidTime, Unclear>,
+    /// The tokens of what is to be said or done, which may have the others between them.
+    pub what: Range<usize>,
+    /// The tokens that are no part of that.
+    pub without: Vec<Range<usize>>,
 }
 
-impl<'m> Message<'m> {
-    pub fn order(&self) -> Option<PlanOrder> {
-        let find = |is_japanese| self.near().find_map(|at| self.order_at(at, is_japanese));
+impl<'m> PlanOrder<'m> {
+    pub fn find(text: &'m str, tokens: &'m [Token], phrases: &'m [TimePhrase]) -> Option<Self> {
+        let order = PlanOrder {
+            text,
+            tokens,
+            phrases,
+            is_japanese: true,
+            start: 0,
+            kind: PlanKind::Reminder,
+            used: VerbUse::Weak,
+            verb: 0..0,
+            condition: None,
+            time: None,
+            whom: None,
+            said: Err(Unclear::NoTime),
+            what: 0..0,
+            without: Vec::new(),
+        };
+        let find = |is_japanese| {
+            let order = |start| Self { is_japanese, start, ..order.clone() };
+            order(0).near().find_map(|at| order(at).read_order())
+        };
         find(true).or_else(|| find(false))
     }
 
     /// The places where something may stand that belongs to an order.
-    fn near(&self) -> impl Iterator<Item = usize> {
+    fn near(&self) -> impl Iterator<Item = usize> + use<'m> {
         let tokens = self.tokens;
         (0..tokens.len()).filter(|at| is_near_edge(tokens, *at))
     }
 
-    fn order_at(&self, start: usize, is_japanese: bool) -> Option<PlanOrder> {
-        let (kind, used) = (PlanKind::Reminder, VerbUse::Weak);
-        let mut clause =
-            Clause { is_japanese, start, kind, used, verb: start..start, condition: None };
-        let language = if is_japanese { "japanese" } else { "english" };
-        let found = self.read(language, start, &clause, None)?;
+    fn read_order(mut self) -> Option<Self> {
+        let language = if self.is_japanese { "japanese" } else { "english" };
+        let found = self.read(language, self.start)?;
         let verb = capture(&found, "verb")?;
         let (kind, used) = verb.meaning()?.split_once(' ')?;
-        (clause.kind, clause.used) = (kind.parse().ok()?, used.parse().ok()?);
-        clause.verb = verb.tokens.clone();
-        let condition = self.near().find_map(|at| self.read("unanswered", at, &clause, None));
-        clause.condition = condition.as_ref().and_then(|it| it.last()).map(|it| it.tokens.clone());
-        if is_japanese {
-            return self.japanese_order(clause);
+        (self.kind, self.used) = (kind.parse().ok()?, used.parse().ok()?);
+        self.verb = verb.tokens.clone();
+        let condition = self.near().find_map(|at| self.read("unanswered", at));
+        self.condition = condition.as_ref().and_then(|it| it.last()).map(|it| it.tokens.clone());
+        if self.is_japanese {
+            return self.read_japanese();
         }
-        let whom = capture(&found, "whom").and_then(|whom| match whom.meaning()? {
+        self.whom = capture(&found, "whom").and_then(|whom| match whom.meaning()? {
             "channel" => Some(Whom::Channel),
             "named" => {
                 let name = self.name(&whom.tokens);
@@ -89,37 +99,25 @@ impl<'m> Message<'m> {
             }
             _ => Some(Whom::Asker),
         });
-        self.english_order(clause, &found, whom)
+        self.read_english(&found)
     }
 
-    /// Reads a phrase, where a time may be known that it is about.
-    fn read(
-        &self,
-        rule: &str,
-        at: usize,
-        clause: &Clause,
-        time: Option<&TimePhrase>,
-    ) -> Option<Vec<Capture>> {
-        let context = |name: &str, reader: &Reader<'_>| self.context(name, reader.at, clause, time);
+    fn read(&self, rule: &str, at: usize) -> Option<Vec<Capture>> {
+        let context = |name: &str, reader: &Reader<'_>| self.context(name, reader.at);
         Reader { tokens: self.tokens, at, context: &context }.read(rule)
     }
 
     /// What the phrases of an order do not declare.
-    fn context(
-        &self,
-        name: &str,
-        at: usize,
-        clause: &Clause,
-        time: Option<&TimePhrase>,
-    ) -> Option<usize> {
+    fn context(&self, name: &str, at: usize) -> Option<usize> {
+        let time = self.time;
         let is_after = |rule, at: usize| at.checked_sub(1).is_some_and(|at| self.is_at(rule, at));
         let is_so = match name {
             "time" => return self.time_at(at).map(|time| time.tokens.end),
             "name" => return self.name_end(at),
-            "english" => !clause.is_japanese,
-            "japanese" => clause.is_japanese,
-            "condition" => clause.condition.is_some(),
-            "order" => at == clause.verb.start,
+            "english" => !self.is_japanese,
+            "japanese" => self.is_japanese,
+            "condition" => self.condition.is_some(),
+            "order" => at == self.verb.start,
             "first" => at == 0,
             "free" => at == 0 || !is_name_part(&self.tokens[at - 1].text),
             "clause" => {
@@ -135,14 +133,12 @@ impl<'m> Message<'m> {
     }
 
     fn is_at(&self, rule: &str, at: usize) -> bool {
-        Reader::new(self.tokens, at).eat(rule)
+        self.read(rule, at).is_some()
     }
 
     /// Returns the place behind a phrase, or the same if it is not there.
     fn behind(&self, rule: &str, at: usize) -> usize {
-        let mut reader = Reader::new(self.tokens, at);
-        reader.eat(rule);
-        reader.at
+        self.read(rule, at).and_then(|found| Some(found.last()?.tokens.end)).unwrap_or(at)
     }
 
     fn time_at(&self, at: usize) -> Option<&'m TimePhrase> {
@@ -150,10 +146,10 @@ impl<'m> Message<'m> {
     }
 
     /// The times that are those of the order, and not of something that is named.
-    fn times(&self, clause: &Clause) -> impl Iterator<Item = &'m TimePhrase> {
-        let belongs =
-            |it: &&TimePhrase| self.read("belonging", it.tokens.end, clause, Some(it)).is_some();
-        self.phrases.iter().filter(belongs)
+    fn times(&self) -> impl Iterator<Item = &'m TimePhrase> {
+        self.phrases.iter().filter(|time| {
+            Self { time: Some(*time), ..self.clone() }.is_at("belonging", time.tokens.end)
+        })
     }
 
     pub fn text_of(&self, tokens: &Range<usize>) -> &'m str {
@@ -190,25 +186,20 @@ impl<'m> Message<'m> {
     }
 
     /// Returns where "again" and 「もう一度」 stand.
-    fn agains(&self, tokens: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        tokens.map(|at| at..self.behind("again", at)).filter(|again| !again.is_empty())
+    fn agains(&self, tokens: Range<usize>) -> Vec<Range<usize>> {
+        tokens.map(|at| at..self.behind("again", at)).filter(|it| !it.is_empty()).collect()
     }
 
-    fn english_order(
-        &self,
-        mut clause: Clause,
-        found: &[Capture],
-        whom: Option<Whom>,
-    ) -> Option<PlanOrder> {
+    fn read_english(mut self, found: &[Capture]) -> Option<Self> {
         let fillers = &capture(found, "fillers")?.tokens;
         let direct = capture(found, "direct").map(|direct| direct.tokens.end);
         let end = direct.unwrap_or(fillers.end);
-        let has_condition = clause.condition.is_some();
-        let is_again = self.agains(fillers.end - 1..fillers.end).next().is_some();
-        if has_condition && clause.kind != PlanKind::CheckBack
-            || is_again && clause.kind == PlanKind::Post
+        let has_condition = self.condition.is_some();
+        let is_again = !self.agains(fillers.end - 1..fillers.end).is_empty();
+        if has_condition && self.kind != PlanKind::CheckBack
+            || is_again && self.kind == PlanKind::Post
         {
-            (clause.kind, clause.used) = (PlanKind::FollowUp, VerbUse::Weak);
+            (self.kind, self.used) = (PlanKind::FollowUp, VerbUse::Weak);
         }
         if direct.is_none() && self.is_at("question", end) {
             return None;
@@ -216,20 +207,20 @@ impl<'m> Message<'m> {
         let heads = found.iter().filter(|it| ["time", "direct"].contains(&it.slot));
         let heads: Vec<_> = heads.filter_map(|it| self.time_at(it.tokens.start)).collect();
         let is_behind = |it: &&TimePhrase| {
-            it.tokens.start >= end || has_condition && it.tokens.end <= clause.start
+            it.tokens.start >= end || has_condition && it.tokens.end <= self.start
         };
-        let tails: Vec<_> = self.times(&clause).filter(is_behind).collect();
+        let tails: Vec<_> = self.times().filter(is_behind).collect();
         // "remind me on Monday at 9 and on Friday at 10"
         let is_list = direct.is_some()
             && self.tokens.get(end).is_some_and(|token| token.text == "and")
             && tails.iter().any(|tail| tail.tokens.start == end + 1);
-        let said = match chosen(&heads, &tails) {
+        self.said = match chosen(&heads, &tails) {
             _ if is_list => Err(Unclear::Several),
             Err(Unclear::NoTime) if self.is_at("event", fillers.end) => Err(Unclear::Vague),
             said => said,
         };
         // "tell me about the deploy on Friday" wants to know it now.
-        let asks_now = self.is_at("telling", clause.verb.start) && !self.is_at("told", fillers.end);
+        let asks_now = self.is_at("telling", self.verb.start) && !self.is_at("told", fillers.end);
         let is_last = |last: &TimePhrase| {
             self.is_at("closed", last.tokens.end)
                 && !(end..last.tokens.start).any(|at| self.is_at("asks_when", at))
@@ -237,65 +228,66 @@ impl<'m> Message<'m> {
         let is_timed = !heads.is_empty()
             || has_condition
             || !asks_now && tails.last().is_some_and(|last| is_last(last));
-        let is_idle = clause.kind == PlanKind::CheckBack && said.is_err() && heads.is_empty();
+        let is_idle = self.kind == PlanKind::CheckBack && self.said.is_err() && heads.is_empty();
         // "can you remind me of the agenda?" asks for it now.
-        let is_of = said == Err(Unclear::NoTime) && self.is_at("of", clause.verb.end);
-        if clause.used != VerbUse::Sure && !is_timed || is_idle || is_of {
+        let is_of = self.said == Err(Unclear::NoTime) && self.is_at("of", self.verb.end);
+        if self.used != VerbUse::Sure && !is_timed || is_idle || is_of {
             return None;
         }
         let used = if heads.is_empty() { &tails } else { &heads };
-        let mut without: Vec<_> = used.iter().map(|time| time.tokens.clone()).collect();
+        self.without = used.iter().map(|time| time.tokens.clone()).collect();
         let from = match capture(found, "says") {
             Some(says) => says.tokens.start,
             None if direct.is_none() => fillers.start,
             None => end,
         };
-        let whole = self.tokens.len();
-        if clause.kind == PlanKind::FollowUp {
-            without.extend(clause.condition.as_ref().map(|condition| condition.start..whole));
-            without.extend(self.agains(from..whole));
+        let (end, agains) = (self.tokens.len(), self.agains(from..self.tokens.len()));
+        if self.kind == PlanKind::FollowUp {
+            self.without.extend(self.condition.as_ref().map(|condition| condition.start..end));
+            self.without.extend(agains);
         }
-        let what = if from < whole { from..whole } else { 0..clause.start };
-        Some(clause.ordered(whom, said, what, without))
+        self.what = if from < end { from..end } else { 0..self.start };
+        Some(self)
     }
 
-    fn japanese_order(&self, mut clause: Clause) -> Option<PlanOrder> {
-        clause.condition = clause.condition.filter(|it| it.end <= clause.verb.start);
-        let whom = self.japanese_whom(&clause);
-        let before = 0..clause.verb.start;
-        let is_again = self.agains(before.clone()).next().is_some();
-        let is_told = clause.kind == PlanKind::Post && clause.used == VerbUse::Tell;
-        match (&clause.condition, &whom) {
-            (Some(_), _) => clause.kind = PlanKind::FollowUp,
-            (None, Some(_)) if is_again && is_told => clause.kind = PlanKind::FollowUp,
-            (None, None) if is_again && is_told => clause.kind = PlanKind::CheckBack,
+    fn read_japanese(mut self) -> Option<Self> {
+        self.condition = self.condition.filter(|it| it.end <= self.verb.start);
+        let whom = self.japanese_whom();
+        let before = 0..self.verb.start;
+        let agains = self.agains(before.clone());
+        let is_again =
+            !agains.is_empty() && self.kind == PlanKind::Post && self.used == VerbUse::Tell;
+        match (&self.condition, &whom) {
+            (Some(_), _) => self.kind = PlanKind::FollowUp,
+            (None, Some(_)) if is_again => self.kind = PlanKind::FollowUp,
+            (None, None) if is_again => self.kind = PlanKind::CheckBack,
             (None, _) => {}
         }
-        let times: Vec<_> = self.times(&clause).collect();
-        let tokens = whom.as_ref().map(|(_, tokens)| tokens.clone());
-        if clause.used != VerbUse::Sure && !self.is_timed(&times, &clause, tokens.as_ref()) {
+        let times: Vec<_> = self.times().collect();
+        let (whom, tokens) = whom.unzip();
+        if self.used != VerbUse::Sure && !self.is_timed(&times, tokens.as_ref()) {
             return None;
         }
         // The time of a place that is not known.
         let is_elsewhere = |it: &&TimePhrase| self.before(it.tokens.start).ends_with("時間の");
-        let said = match joined(&times) {
+        self.said = match joined(&times) {
             Some(_) if times.iter().any(is_elsewhere) => Err(Unclear::Impossible),
             Some(said) => Ok(said),
             None if self.phrases.iter().any(|it| it.said.trouble.is_some()) => Err(Unclear::Vague),
             None => Err(Unclear::NoTime),
         };
-        let mut without = vec![clause.verb.clone()];
         let with_particle =
             |it: &&TimePhrase| it.tokens.start..self.behind("particle", it.tokens.end);
-        without.extend(times.iter().map(with_particle));
-        without.extend(tokens);
-        without.extend(clause.condition.clone());
-        if matches!(clause.kind, PlanKind::FollowUp | PlanKind::CheckBack) {
-            without.extend(self.agains(before.clone()));
+        self.without = times.iter().map(with_particle).collect();
+        self.without
+            .extend([self.verb.clone()].into_iter().chain(tokens).chain(self.condition.clone()));
+        if matches!(self.kind, PlanKind::FollowUp | PlanKind::CheckBack) {
+            self.without.extend(agains);
         }
         // 「リマインド：」 stands before what it is about.
-        let what = if before.is_empty() { 0..self.tokens.len() } else { before };
-        Some(clause.ordered(whom.map(|(whom, _)| whom), said, what, without))
+        self.what = if before.is_empty() { 0..self.tokens.len() } else { before };
+        self.whom = whom;
+        Some(self)
     }
 
     fn before(&self, at: usize) -> &'m str {
@@ -303,21 +295,16 @@ impl<'m> Message<'m> {
     }
 
     /// Whether an order in Japanese that is said of other things, too, surely has the time.
-    fn is_timed(
-        &self,
-        times: &[&TimePhrase],
-        clause: &Clause,
-        whom: Option<&Range<usize>>,
-    ) -> bool {
+    fn is_timed(&self, times: &[&TimePhrase], whom: Option<&Range<usize>>) -> bool {
         const QUOTES: [&str; 9] =
             ["って", "と", "ように", "よう", "こと", "ことを", "のを", "の", "とか"];
         let Some(first) = times.first() else { return false };
-        let end = whom.filter(|whom| whom.end == clause.verb.start);
-        let end = end.map_or(clause.verb.start, |whom| whom.start);
+        let end = whom.filter(|whom| whom.end == self.verb.start);
+        let end = end.map_or(self.verb.start, |whom| whom.start);
         let is_next = times.iter().any(|time| {
             let rules = ["particle", "again", "particle"];
             let behind = rules.iter().fold(time.tokens.end, |at, rule| self.behind(rule, at));
-            behind >= end || time.tokens.start >= clause.verb.end
+            behind >= end || time.tokens.start >= self.verb.end
         });
         let before = self.before(end);
         let is_quoted = QUOTES.iter().any(|it| before.ends_with(it));
@@ -326,15 +313,15 @@ impl<'m> Message<'m> {
         let is_opened =
             first.tokens.start == 0 && (has_time || self.is_at("topic", first.tokens.end));
         let is_kept = !before.ends_with("か") && !before.ends_with("かを");
-        clause.condition.is_some()
+        self.condition.is_some()
             || is_next
-            || is_kept && (is_quoted || is_opened && clause.kind != PlanKind::Reminder)
+            || is_kept && (is_quoted || is_opened && self.kind != PlanKind::Reminder)
     }
 
     /// Finds whom it is said to, with the tokens: 「みんなに」, 「@bobに」 or 「ボブさんに」 before the order or at the beginning.
-    fn japanese_whom(&self, clause: &Clause) -> Option<(Whom, Range<usize>)> {
-        self.near().take_while(|at| *at < clause.verb.start).find_map(|at| {
-            let found = self.read("japanese_whom", at, clause, None)?;
+    fn japanese_whom(&self) -> Option<(Whom, Range<usize>)> {
+        self.near().take_while(|at| *at < self.verb.start).find_map(|at| {
+            let found = self.read("japanese_whom", at)?;
             let whole = found.last()?;
             let tokens = &whole.tokens;
             let whom = match whole.meaning() {
@@ -349,9 +336,9 @@ impl<'m> Message<'m> {
                     let ends = [tokens.end, self.behind("again", tokens.end)];
                     let is_person =
                         self.tokens[at].text == "@" || self.time_at(tokens.end).is_some();
-                    let is_whom = clause.condition.is_some()
-                        || ends.contains(&clause.verb.start)
-                        || begins && clause.used == VerbUse::Tell
+                    let is_whom = self.condition.is_some()
+                        || ends.contains(&self.verb.start)
+                        || begins && self.used == VerbUse::Tell
                         || at == 0 && is_person;
                     let name =
                         capture(&found, "name").filter(|it| is_whom && !it.tokens.is_empty())?;
@@ -360,20 +347,6 @@ impl<'m> Message<'m> {
             };
             Some((whom, tokens.clone()))
         })
-    }
-}
-
-impl Clause {
-    fn ordered(
-        self,
-        whom: Option<Whom>,
-        said: Result<SaidTime, Unclear>,
-        what: Range<usize>,
-        without: Vec<Range<usize>>,
-    ) -> PlanOrder {
-        let Self { kind, is_japanese, .. } = self;
-        let default = if kind == PlanKind::Post { Whom::Channel } else { Whom::Asker };
-        PlanOrder { kind, whom: whom.unwrap_or(default), said, what, without, is_japanese }
     }
 }
 
