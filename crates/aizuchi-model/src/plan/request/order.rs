@@ -241,10 +241,10 @@ impl<'m> PlanOrder<'m> {
             None if direct.is_none() => fillers.start,
             None => end,
         };
-        let (end, agains) = (self.tokens.len(), self.agains(from..self.tokens.len()));
+        let end = self.tokens.len();
         if self.kind == PlanKind::FollowUp {
+            self.without.extend(self.agains(from..end));
             self.without.extend(self.condition.as_ref().map(|condition| condition.start..end));
-            self.without.extend(agains);
         }
         self.what = if from < end { from..end } else { 0..self.start };
         Some(self)

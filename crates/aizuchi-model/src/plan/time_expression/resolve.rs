@@ -18,11 +18,13 @@ const WORK_ENDS: Time = Time::constant(17, 0, 0, 0);
 /// A leap day may be as far away.
 const MAX_YEARS: i64 = 8;
 
-/// A time of the day, in the hours that people count on from it.
-#[derive(Clone, Copy)]
-struct DayMoment {
-    time: Time,
-    /// Whether it is after the midnight that ends the day.
+/// A time that is said, where and when it is.
+struct Moment<'s> {
+    said: &'s SaidTime,
+    now: Zoned,
+    /// The clock time, if one is said.
+    clock: Option<Time>,
+    /// Whether that is after the midnight that ends the day.
     is_after_midnight: bool,
     /// An hour of the night: whether the day before it or after it is named is not sure.
     is_small_hour: bool,
@@ -61,21 +63,18 @@ impl From<jiff::Error> for Unclear {
 impl SaidTime {
     /// Returns the moment that is meant, for somebody who says it at this time and place.
     pub fn resolve(&self, now: &Zoned) -> When {
-        let local = match &self.zone {
-            Some(said) => now.with_time_zone(said.zone.clone()),
-            None => now.clone(),
-        };
-        let day = match (self.day, self.clock) {
+        let mut said = self.clone();
+        match (self.day, self.clock) {
             (Some(SaidDay::Slashed(year, one, other)), _) => {
-                self.date_of(year, one, other, now).map(Some)
+                let date = self.date_of(year, one, other, now);
+                said.day = date.map_err(|unclear| said.fail(unclear)).ok();
             }
             (Some(SaidDay::Week(weeks)), Some(SaidClock::Unchanged)) => {
-                Ok(Some(SaidDay::Plus(weeks.saturating_mul(7))))
+                said.day = Some(SaidDay::Plus(weeks.saturating_mul(7)));
             }
-            (day, _) => Ok(day),
-        };
-        let moment = day.and_then(|day| Self { day, ..self.clone() }.moment(&local, now));
-        moment.unwrap_or_else(When::Unclear)
+            _ => {}
+        }
+        said.moment(now).unwrap_or_else(When::Unclear)
     }
 
     /// Returns the date of "12/24". Where both orders are possible, it depends on where somebody lives.
@@ -98,196 +97,37 @@ impl SaidTime {
         }
     }
 
-    fn moment(&self, local: &Zoned, now: &Zoned) -> Result<When, Unclear> {
+    fn moment(&self, now: &Zoned) -> Result<When, Unclear> {
         self.trouble.map_or(Ok(()), Err)?;
+        let here = now.time_zone();
+        let zone = self.zone.as_ref().map_or(here, |said| &said.zone);
+        let there = now.with_time_zone(zone.clone());
         // Whose tomorrow is it?
         let is_dated = matches!(self.day, None | Some(SaidDay::Date(..)));
-        if !is_dated && local.date() != now.date() {
+        if !is_dated && there.date() != now.date() {
             return Err(Unclear::Vague);
         }
-        let clock = self.clock_moment(local)?;
+        let moment = Moment::new(self, there)?;
         let when = match (self.every, self.after) {
-            (Some(every), None) => return self.repeated(every, clock, local, now),
+            // The wall time of another zone would not stay.
+            (Some(_), None) if self.is_vague || zone != here => return Err(Unclear::Vague),
+            (Some(every), None) => return moment.repeated(every),
             (Some(_), Some(_)) => return Err(Unclear::Several),
             (None, _) if self.start.is_some() => return Err(Unclear::Vague),
-            (None, Some(after)) => self.later(after, clock, local)?,
-            (None, None) if self.is_vague && clock.is_none() => return Err(Unclear::Vague),
-            (None, None) => self.once(clock, local)?,
+            (None, Some(after)) => moment.later(after)?,
+            (None, None) if self.is_vague && moment.clock.is_none() => return Err(Unclear::Vague),
+            (None, None) => moment.once()?,
         };
         let said = self.zone.as_ref().and_then(|said| said.abbreviation);
-        let here = |at: Zoned| at.with_time_zone(now.time_zone().clone());
         Ok(match when {
             // "EST" in summer is an hour off.
             When::Once(at) if said.is_some_and(|said| at.strftime("%Z").to_string() != said) => {
                 return Err(Unclear::Impossible);
             }
-            When::Once(at) => When::Once(here(at)),
-            When::Past(at) => When::Past(here(at)),
+            When::Once(at) => When::Once(at.with_time_zone(here.clone())),
+            When::Past(at) => When::Past(at.with_time_zone(here.clone())),
             when => when,
         })
-    }
-
-    /// Returns the clock time that is said, if any.
-    fn clock_moment(&self, now: &Zoned) -> Result<Option<DayMoment>, Unclear> {
-        let (hour, minute, half) = match self.clock {
-            None if self.part == Some(DayPart::Midnight) => (0, 0, DayHalf::Whole),
-            None => return Ok(None),
-            Some(SaidClock::Unchanged) => {
-                let time = Time::new(now.hour(), now.minute(), 0, 0)?;
-                let moment = DayMoment { time, is_after_midnight: false, is_small_hour: false };
-                return Ok(Some(moment));
-            }
-            Some(SaidClock::At(hour, minute, DayHalf::Likely)) if self.is_japanese => {
-                (hour, minute, DayHalf::Whole)
-            }
-            Some(SaidClock::At(hour, minute, half)) => (hour, minute, half),
-        };
-        let whole = match (half, hour, self.part) {
-            (DayHalf::Am, 0..=12, _) => hour % 12,
-            (DayHalf::Pm, 0..=12, _) => hour % 12 + 12,
-            (DayHalf::Pm, 13..=23, _) | (_, 13..=29, _) => hour,
-            (DayHalf::Likely | DayHalf::Whole, 0..=12, Some(part)) => {
-                part.hour(hour).ok_or(Unclear::Impossible)?
-            }
-            (DayHalf::Likely, 1..=6, None) => hour + 12,
-            (DayHalf::Likely | DayHalf::Whole, 0..=12, None) => hour,
-            _ => return Err(Unclear::Impossible),
-        };
-        // "tomorrow evening at 9am"
-        let is_in = |part: DayPart| part.hour(whole % 24).is_some_and(|it| it % 24 == whole % 24);
-        if self.part.is_some_and(|part| !is_in(part)) {
-            return Err(Unclear::Impossible);
-        }
-        let is_night = matches!(self.part, Some(DayPart::Night | DayPart::Midnight));
-        Ok(Some(DayMoment {
-            time: Time::new(whole % 24, minute, 0, 0)?,
-            is_after_midnight: whole >= 24 && !(is_night && hour < 24),
-            is_small_hour: is_night && whole % 24 < 6 && hour < 24,
-        }))
-    }
-
-    fn time_or_default(&self, clock: Option<DayMoment>) -> Time {
-        let default = match self.day {
-            Some(SaidDay::EndOfWeek(_)) => WORK_ENDS,
-            _ => DAY_BEGINS,
-        };
-        clock.map_or(self.part.map_or(default, DayPart::time), |clock| clock.time)
-    }
-
-    /// Returns the moment of a day and a time.
-    fn once(&self, clock: Option<DayMoment>, now: &Zoned) -> Result<When, Unclear> {
-        let (today, time) = (now.date(), self.time_or_default(clock));
-        let mut dates = match self.day {
-            Some(day) => day.dates(today)?,
-            None => vec![today, plus(today, 1)?],
-        };
-        let is_small_hour = clock.is_some_and(|clock| clock.is_small_hour);
-        let is_twelve = matches!(self.clock, Some(SaidClock::At(12, ..)));
-        match self.day {
-            None | Some(SaidDay::Plus(0)) if is_small_hour => dates = vec![today, plus(today, 1)?],
-            // "tomorrow night at 12" is its end.
-            Some(_) if is_small_hour && !(is_twelve && self.part == Some(DayPart::Night)) => {
-                return Err(Unclear::Vague);
-            }
-            _ if is_small_hour || clock.is_some_and(|clock| clock.is_after_midnight) => {
-                dates = dates.into_iter().map(|date| plus(date, 1)).collect::<Result<_, _>>()?;
-            }
-            _ => {}
-        }
-        // A date has the day of the week that is said with it.
-        if self.weekdays.iter().any(|weekday| *weekday != dates[0].weekday()) {
-            return Err(Unclear::Impossible);
-        }
-        let moments = dates.iter().map(|date| at(*date, time, now));
-        let moments = moments.collect::<Result<Vec<_>, _>>()?;
-        let is_going = self.part.is_some_and(|part| part.hours().0.contains(&now.hour()));
-        if let Some(moment) = moments.iter().find(|moment| *moment > now) {
-            let is_going = self.day.is_none() && clock.is_none() && is_going;
-            return if is_going { Err(Unclear::Vague) } else { Ok(When::Once(moment.clone())) };
-        }
-        let last = moments.last().ok_or(Unclear::Impossible)?.clone();
-        let is_going = match self.day {
-            Some(SaidDay::Weekend(_) | SaidDay::EndOfWeek(_)) => {
-                plus(last.date(), 2)? >= today && last.date() <= today
-            }
-            _ => last.date() == today && (self.part.is_none() || is_going),
-        };
-        if is_going && clock.is_none() { Err(Unclear::Vague) } else { Ok(When::Past(last)) }
-    }
-
-    /// Returns the moment that is so much later.
-    fn later(
-        &self,
-        after: SaidLength,
-        clock: Option<DayMoment>,
-        now: &Zoned,
-    ) -> Result<When, Unclear> {
-        let SaidLength { months, days, seconds, is_from_day } = after;
-        let span = Span::new().try_months(months)?.try_days(days)?.try_seconds(seconds)?;
-        let has_time = clock.is_some() || self.part.is_some();
-        if seconds != 0 || (self.day.is_none() && !has_time) {
-            if has_time || !matches!(self.day, None | Some(SaidDay::Plus(0))) {
-                return Err(Unclear::Several);
-            }
-            let at = now.checked_add(span)?;
-            return match at.cmp(now) {
-                Ordering::Less => Ok(When::Past(at)),
-                Ordering::Equal => Err(Unclear::Impossible),
-                Ordering::Greater => Ok(When::Once(at)),
-            };
-        }
-        let today = now.date();
-        let date = match self.day {
-            None => today.checked_add(span)?,
-            Some(day) if is_from_day => day.dates(today)?[0].checked_add(span)?,
-            // "in two weeks on Monday"
-            Some(SaidDay::Weekday(weekday, None)) if months == 0 && days % 7 == 0 => {
-                SaidDay::Weekday(weekday, Some(0)).dates(today.checked_add(span)?)?[0]
-            }
-            Some(_) => return Err(Unclear::Several),
-        };
-        if clock.is_some_and(|clock| clock.is_small_hour || clock.is_after_midnight) {
-            return Err(Unclear::Vague);
-        }
-        let at = at(date, self.time_or_default(clock), now)?;
-        Ok(if at > *now { When::Once(at) } else { When::Past(at) })
-    }
-
-    /// Returns the recurrence, and when it is first.
-    fn repeated(
-        &self,
-        every: SaidEvery,
-        clock: Option<DayMoment>,
-        local: &Zoned,
-        now: &Zoned,
-    ) -> Result<When, Unclear> {
-        let is_elsewhere = self.zone.as_ref().is_some_and(|it| it.zone != *now.time_zone());
-        // The wall time of another zone would not stay.
-        if self.is_vague || is_elsewhere {
-            return Err(Unclear::Vague);
-        }
-        if !(1..=MAX_INTERVAL).contains(&every.interval) {
-            return Err(Unclear::Impossible);
-        }
-        let cycle = self.cycle(every.unit)?;
-        let is_shifted = clock.is_some_and(|it| it.is_small_hour || it.is_after_midnight);
-        if is_shifted && cycle != Cycle::Daily {
-            return Err(Unclear::Vague);
-        }
-        let mut recurrence =
-            Recurrence { cycle, interval: None, time: self.time_or_default(clock) };
-        let begin = match self.start {
-            Some(day) => {
-                let before = day.dates(now.date())?[0].yesterday()?;
-                at(before, Time::MAX, local)?.max(local.clone())
-            }
-            None => local.clone(),
-        };
-        let first = recurrence.next_after(&begin).ok_or(Unclear::Impossible)?;
-        if every.interval > 1 {
-            recurrence.interval = Some(Interval { every: every.interval, from: first.date() });
-        }
-        Ok(When::Every(recurrence, first))
     }
 
     fn cycle(&self, unit: CycleUnit) -> Result<Cycle, Unclear> {
@@ -315,6 +155,162 @@ impl SaidTime {
             }
             _ => Err(Unclear::Vague),
         }
+    }
+}
+
+impl<'s> Moment<'s> {
+    fn new(said: &'s SaidTime, now: Zoned) -> Result<Self, Unclear> {
+        let mut moment =
+            Self { said, now, clock: None, is_after_midnight: false, is_small_hour: false };
+        let (hour, minute, half) = match said.clock {
+            None if said.part == Some(DayPart::Midnight) => (0, 0, DayHalf::Whole),
+            None => return Ok(moment),
+            Some(SaidClock::Unchanged) => {
+                moment.clock = Some(Time::new(moment.now.hour(), moment.now.minute(), 0, 0)?);
+                return Ok(moment);
+            }
+            Some(SaidClock::At(hour, minute, DayHalf::Likely)) if said.is_japanese => {
+                (hour, minute, DayHalf::Whole)
+            }
+            Some(SaidClock::At(hour, minute, half)) => (hour, minute, half),
+        };
+        let whole = match (half, hour, said.part) {
+            (DayHalf::Am, 0..=12, _) => hour % 12,
+            (DayHalf::Pm, 0..=12, _) => hour % 12 + 12,
+            (DayHalf::Pm, 13..=23, _) | (_, 13..=29, _) => hour,
+            (DayHalf::Likely | DayHalf::Whole, 0..=12, Some(part)) => {
+                part.hour(hour).ok_or(Unclear::Impossible)?
+            }
+            (DayHalf::Likely, 1..=6, None) => hour + 12,
+            (DayHalf::Likely | DayHalf::Whole, 0..=12, None) => hour,
+            _ => return Err(Unclear::Impossible),
+        };
+        // "tomorrow evening at 9am"
+        let is_in = |part: DayPart| part.hour(whole % 24).is_some_and(|it| it % 24 == whole % 24);
+        if said.part.is_some_and(|part| !is_in(part)) {
+            return Err(Unclear::Impossible);
+        }
+        let is_night = matches!(said.part, Some(DayPart::Night | DayPart::Midnight)) && hour < 24;
+        moment.clock = Some(Time::new(whole % 24, minute, 0, 0)?);
+        moment.is_after_midnight = whole >= 24 && !is_night;
+        moment.is_small_hour = is_night && whole % 24 < 6;
+        Ok(moment)
+    }
+
+    /// Returns the moment of a date. A wall time that the clocks skip is as much later, and one that they show twice is
+    /// the first.
+    fn on(&self, date: Date) -> Result<Zoned, jiff::Error> {
+        date.to_datetime(self.time()).to_zoned(self.now.time_zone().clone())
+    }
+
+    fn time(&self) -> Time {
+        let default = match self.said.day {
+            Some(SaidDay::EndOfWeek(_)) => WORK_ENDS,
+            _ => DAY_BEGINS,
+        };
+        self.clock.unwrap_or(self.said.part.map_or(default, DayPart::time))
+    }
+
+    /// Returns the moment of a day and a time.
+    fn once(&self) -> Result<When, Unclear> {
+        let today = self.now.date();
+        let SaidTime { day, part, .. } = self.said;
+        let mut dates = match day {
+            Some(day) => day.dates(today)?,
+            None => vec![today, plus(today, 1)?],
+        };
+        let is_twelve = matches!(self.said.clock, Some(SaidClock::At(12, ..)));
+        match day {
+            None | Some(SaidDay::Plus(0)) if self.is_small_hour => {
+                dates = vec![today, plus(today, 1)?];
+            }
+            // "tomorrow night at 12" is its end.
+            Some(_) if self.is_small_hour && !(is_twelve && *part == Some(DayPart::Night)) => {
+                return Err(Unclear::Vague);
+            }
+            _ if self.is_small_hour || self.is_after_midnight => {
+                dates = dates.into_iter().map(|date| plus(date, 1)).collect::<Result<_, _>>()?;
+            }
+            _ => {}
+        }
+        // A date has the day of the week that is said with it.
+        if self.said.weekdays.iter().any(|weekday| *weekday != dates[0].weekday()) {
+            return Err(Unclear::Impossible);
+        }
+        let moments = dates.into_iter().map(|date| self.on(date)).collect::<Result<Vec<_>, _>>()?;
+        let is_going = part.is_some_and(|part| part.hours().0.contains(&self.now.hour()));
+        let coming = moments.iter().find(|moment| **moment > self.now);
+        let last = moments.last().ok_or(Unclear::Impossible)?;
+        let is_going = match (coming, day) {
+            (Some(_), day) => day.is_none() && is_going,
+            (None, Some(SaidDay::Weekend(_) | SaidDay::EndOfWeek(_))) => {
+                plus(last.date(), 2)? >= today && last.date() <= today
+            }
+            (None, _) => last.date() == today && (part.is_none() || is_going),
+        };
+        match coming {
+            _ if is_going && self.clock.is_none() => Err(Unclear::Vague),
+            Some(moment) => Ok(When::Once(moment.clone())),
+            None => Ok(When::Past(last.clone())),
+        }
+    }
+
+    /// Returns the moment that is so much later.
+    fn later(&self, after: SaidLength) -> Result<When, Unclear> {
+        let SaidLength { months, days, seconds, is_from_day } = after;
+        let span = Span::new().try_months(months)?.try_days(days)?.try_seconds(seconds)?;
+        let SaidTime { day, part, .. } = self.said;
+        let (today, has_time) = (self.now.date(), self.clock.is_some() || part.is_some());
+        let at = if seconds != 0 || (day.is_none() && !has_time) {
+            if has_time || !matches!(day, None | Some(SaidDay::Plus(0))) {
+                return Err(Unclear::Several);
+            }
+            self.now.checked_add(span)?
+        } else {
+            let date = match *day {
+                None => today.checked_add(span)?,
+                Some(day) if is_from_day => day.dates(today)?[0].checked_add(span)?,
+                // "in two weeks on Monday"
+                Some(SaidDay::Weekday(weekday, None)) if months == 0 && days % 7 == 0 => {
+                    SaidDay::Weekday(weekday, Some(0)).dates(today.checked_add(span)?)?[0]
+                }
+                Some(_) => return Err(Unclear::Several),
+            };
+            if self.is_small_hour || self.is_after_midnight {
+                return Err(Unclear::Vague);
+            }
+            self.on(date)?
+        };
+        match at.cmp(&self.now) {
+            Ordering::Equal if !has_time && day.is_none() => Err(Unclear::Impossible),
+            Ordering::Less | Ordering::Equal => Ok(When::Past(at)),
+            Ordering::Greater => Ok(When::Once(at)),
+        }
+    }
+
+    /// Returns the recurrence, and when it is first.
+    fn repeated(&self, every: SaidEvery) -> Result<When, Unclear> {
+        if !(1..=MAX_INTERVAL).contains(&every.interval) {
+            return Err(Unclear::Impossible);
+        }
+        let cycle = self.said.cycle(every.unit)?;
+        if (self.is_small_hour || self.is_after_midnight) && cycle != Cycle::Daily {
+            return Err(Unclear::Vague);
+        }
+        let mut recurrence = Recurrence { cycle, interval: None, time: self.time() };
+        let begin = match self.said.start {
+            Some(day) => {
+                let begin =
+                    day.dates(self.now.date())?[0].to_zoned(self.now.time_zone().clone())?;
+                begin.checked_sub(Span::new().nanoseconds(1))?.max(self.now.clone())
+            }
+            None => self.now.clone(),
+        };
+        let first = recurrence.next_after(&begin).ok_or(Unclear::Impossible)?;
+        if every.interval > 1 {
+            recurrence.interval = Some(Interval { every: every.interval, from: first.date() });
+        }
+        Ok(When::Every(recurrence, first))
     }
 }
 
@@ -376,9 +372,4 @@ impl SaidDay {
 
 fn plus(date: Date, days: i64) -> Result<Date, jiff::Error> {
     date.checked_add(Span::new().try_days(days)?)
-}
-
-/// A wall time that the clocks skip is as much later, and one that they show twice is the first.
-fn at(date: Date, time: Time, now: &Zoned) -> Result<Zoned, jiff::Error> {
-    date.to_datetime(time).to_zoned(now.time_zone().clone())
 }
