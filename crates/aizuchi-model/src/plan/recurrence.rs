@@ -130,30 +130,25 @@ impl fmt::Display for Recurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (alone, many, on) = match &self.cycle {
             Cycle::Daily => ("daily", "days", String::new()),
-            cycle if *cycle == Cycle::workdays() => ("weekdays", "weeks", "weekdays".to_owned()),
+            cycle if *cycle == Cycle::workdays() => ("weekdays", "weeks weekdays", String::new()),
             Cycle::Weekly(days) => {
                 let names = days.iter().map(|day| name_of(*day)).collect::<Vec<_>>();
-                ("weekly", "weeks", names.join(","))
+                ("weekly ", "weeks ", names.join(","))
             }
-            Cycle::Monthly(day) => ("monthly", "months", day.to_string()),
-            Cycle::LastDay => ("monthly", "months", "last-day".to_owned()),
+            Cycle::Monthly(day) => ("monthly ", "months ", day.to_string()),
+            Cycle::LastDay => ("monthly ", "months ", "last-day".to_owned()),
             Cycle::NthWeekday(nth, day) => {
                 let nth = ORDINALS.iter().find(|(number, _)| number == nth).map_or("", |it| it.1);
-                ("monthly", "months", format!("{nth}-{}", name_of(*day)))
+                ("monthly ", "months ", format!("{nth}-{}", name_of(*day)))
             }
-            Cycle::Yearly(month, day) => ("yearly", "years", format!("{month}-{day}")),
+            Cycle::Yearly(month, day) => ("yearly ", "years ", format!("{month}-{day}")),
         };
+        let time = self.time.strftime("%H:%M");
         match self.interval {
-            None => write!(f, "{alone}")?,
-            Some(interval) => write!(f, "every {} {many}", interval.every)?,
-        }
-        if !on.is_empty() && (on != alone || self.interval.is_some()) {
-            write!(f, " {on}")?;
-        }
-        write!(f, " {}", self.time.strftime("%H:%M"))?;
-        match self.interval {
-            None => Ok(()),
-            Some(interval) => write!(f, " from {}", interval.from),
+            None => write!(f, "{alone}{on} {time}"),
+            Some(Interval { every, from }) => {
+                write!(f, "every {every} {many}{on} {time} from {from}")
+            }
         }
     }
 }
@@ -171,36 +166,32 @@ impl FromStr for Recurrence {
 }
 
 fn parse(text: &str) -> Option<Recurrence> {
-    let (text, from) = match text.split_once(" from ") {
-        Some((text, from)) => (text, Some(from.parse::<Date>().ok()?)),
+    let (text, interval) = match text.strip_prefix("every ") {
+        Some(text) => {
+            let (text, from) = text.split_once(" from ")?;
+            let (every, text) = text.split_once(' ')?;
+            let every = every.parse().ok().filter(|it| (2..=MAX_INTERVAL).contains(it))?;
+            (text, Some(Interval { every, from: from.parse().ok()? }))
+        }
         None => (text, None),
     };
     let (days, time) = text.rsplit_once(' ')?;
     let time = Time::strptime("%H:%M", time).ok()?;
-    let mut words = days.split(' ');
-    let (unit, interval) = match (words.next()?, from) {
-        ("every", Some(from)) => {
-            let every = words.next()?.parse().ok().filter(|it| (2..=MAX_INTERVAL).contains(it))?;
-            (words.next()?, Some(Interval { every, from }))
-        }
-        (unit, None) => (unit, None),
-        (_, Some(_)) => return None,
-    };
-    let cycle = match (unit, words.next()) {
-        ("daily" | "days", None) => Cycle::Daily,
-        ("weekdays", None) | ("weeks", Some("weekdays")) => Cycle::workdays(),
-        ("weekly" | "weeks", Some(days)) => {
+    let cycle = match days.split_once(' ').unwrap_or((days, "")) {
+        ("daily" | "days", "") => Cycle::Daily,
+        ("weekdays", "") | ("weeks", "weekdays") => Cycle::workdays(),
+        ("weekly" | "weeks", days) => {
             Cycle::of_weekdays(days.split(',').map(weekday_of).collect::<Option<_>>()?)?
         }
-        ("monthly" | "months", Some("last-day")) => Cycle::LastDay,
-        ("monthly" | "months", Some(day)) => match day.split_once('-') {
+        ("monthly" | "months", "last-day") => Cycle::LastDay,
+        ("monthly" | "months", day) => match day.split_once('-') {
             Some((nth, day)) => {
                 let (nth, _) = ORDINALS.iter().find(|(_, name)| *name == nth)?;
                 Cycle::NthWeekday(*nth, weekday_of(day)?)
             }
             None => Cycle::Monthly(day.parse().ok().filter(|day| (1..=31).contains(day))?),
         },
-        ("yearly" | "years", Some(date)) => {
+        ("yearly" | "years", date) => {
             let (month, day) = date.split_once('-')?;
             let (month, day) = (month.parse().ok()?, day.parse().ok()?);
             // A leap year has every date.
@@ -209,7 +200,7 @@ fn parse(text: &str) -> Option<Recurrence> {
         }
         _ => return None,
     };
-    words.next().is_none().then_some(Recurrence { cycle, interval, time })
+    Some(Recurrence { cycle, interval, time })
 }
 
 fn name_of(day: Weekday) -> &'static str {

@@ -34,13 +34,9 @@ impl PlanRequest {
         }
         let phrases = time_phrases(&tokens);
         let order = PlanOrder::find(text, &tokens, &phrases)?;
-        let when = match &order.said {
-            Ok(said) => said.resolve(now),
-            Err(unclear) => When::Unclear(*unclear),
-        };
+        let when = order.said.resolve(now);
         let is_post = order.kind == PlanKind::Post;
-        let is_of_now = order.said.as_ref().is_ok_and(is_of_past_or_now);
-        if is_post && (is_of_now || matches!(when, When::Past(_))) {
+        if is_post && (is_of_past_or_now(&order.said) || matches!(when, When::Past(_))) {
             return None;
         }
         let default = if is_post { Whom::Channel } else { Whom::Asker };

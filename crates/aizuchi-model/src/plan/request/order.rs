@@ -39,7 +39,7 @@ pub(super) struct PlanOrder<'m> {
     /// The time of which it is asked whether it belongs to the order.
     pub time: Option<&'m TimePhrase>,
     pub whom: Option<Whom>,
-    pub said: Result<SaidTime, Unclear>,
+    pub said: SaidTime,
     /// The tokens of what is to be said or done, which may have the others between them.
     pub what: Range<usize>,
     /// The tokens that are no part of that.
@@ -60,7 +60,7 @@ impl<'m> PlanOrder<'m> {
             condition: None,
             time: None,
             whom: None,
-            said: Err(Unclear::NoTime),
+            said: SaidTime::default(),
             what: 0..0,
             without: Vec::new(),
         };
@@ -210,15 +210,20 @@ impl<'m> PlanOrder<'m> {
             it.tokens.start >= end || has_condition && it.tokens.end <= self.start
         };
         let tails: Vec<_> = self.times().filter(is_behind).collect();
+        // A time before what is to be done is that of the order.
+        let used = if heads.is_empty() { &tails } else { &heads };
         // "remind me on Monday at 9 and on Friday at 10"
         let is_list = direct.is_some()
             && self.tokens.get(end).is_some_and(|token| token.text == "and")
             && tails.iter().any(|tail| tail.tokens.start == end + 1);
-        self.said = match chosen(&heads, &tails) {
-            _ if is_list => Err(Unclear::Several),
-            Err(Unclear::NoTime) if self.is_at("event", fillers.end) => Err(Unclear::Vague),
-            said => said,
+        let is_bound = heads.iter().any(|head| head.lead == Lead::Bound);
+        let is_event = used.is_empty() && self.is_at("event", fillers.end);
+        let trouble = match () {
+            () if is_list || is_split(&heads, &tails) => Some(Unclear::Several),
+            () if is_bound || is_event => Some(Unclear::Vague),
+            () => used.is_empty().then_some(Unclear::NoTime),
         };
+        self.said = trouble.map_or_else(|| joined(used), SaidTime::unclear);
         // "tell me about the deploy on Friday" wants to know it now.
         let asks_now = self.is_at("telling", self.verb.start) && !self.is_at("told", fillers.end);
         let is_last = |last: &TimePhrase| {
@@ -228,13 +233,12 @@ impl<'m> PlanOrder<'m> {
         let is_timed = !heads.is_empty()
             || has_condition
             || !asks_now && tails.last().is_some_and(|last| is_last(last));
-        let is_idle = self.kind == PlanKind::CheckBack && self.said.is_err() && heads.is_empty();
+        let is_idle = self.kind == PlanKind::CheckBack && used.is_empty();
         // "can you remind me of the agenda?" asks for it now.
-        let is_of = self.said == Err(Unclear::NoTime) && self.is_at("of", self.verb.end);
+        let is_of = trouble == Some(Unclear::NoTime) && self.is_at("of", self.verb.end);
         if self.used != VerbUse::Sure && !is_timed || is_idle || is_of {
             return None;
         }
-        let used = if heads.is_empty() { &tails } else { &heads };
         self.without = used.iter().map(|time| time.tokens.clone()).collect();
         let from = match capture(found, "says") {
             Some(says) => says.tokens.start,
@@ -270,11 +274,12 @@ impl<'m> PlanOrder<'m> {
         }
         // The time of a place that is not known.
         let is_elsewhere = |it: &&TimePhrase| self.before(it.tokens.start).ends_with("時間の");
-        self.said = match joined(&times) {
-            Some(_) if times.iter().any(is_elsewhere) => Err(Unclear::Impossible),
-            Some(said) => Ok(said),
-            None if self.phrases.iter().any(|it| it.said.trouble.is_some()) => Err(Unclear::Vague),
-            None => Err(Unclear::NoTime),
+        let has_trouble = || self.phrases.iter().any(|it| it.said.trouble.is_some());
+        self.said = match () {
+            () if times.iter().any(is_elsewhere) => SaidTime::unclear(Unclear::Impossible),
+            () if !times.is_empty() => joined(&times),
+            () if has_trouble() => SaidTime::unclear(Unclear::Vague),
+            () => SaidTime::unclear(Unclear::NoTime),
         };
         let with_particle =
             |it: &&TimePhrase| it.tokens.start..self.behind("particle", it.tokens.end);
@@ -354,24 +359,19 @@ fn capture<'f>(found: &'f [Capture], slot: &str) -> Option<&'f Capture> {
     found.iter().find(|it| it.slot == slot)
 }
 
-/// Returns the time that is meant. A time before what is to be done is that of the order.
-fn chosen(heads: &[&TimePhrase], tails: &[&TimePhrase]) -> Result<SaidTime, Unclear> {
-    if heads.iter().any(|head| head.lead == Lead::Bound) {
-        return Err(Unclear::Vague);
-    }
-    let Some(head) = joined(heads) else { return joined(tails).ok_or(Unclear::NoTime) };
-    // "remind me tomorrow to call Bob at 3": is that when to call, or when to be reminded?
-    let is_split = tails.iter().any(|tail| {
+/// "remind me tomorrow to call Bob at 3": is that when to call, or when to be reminded?
+fn is_split(heads: &[&TimePhrase], tails: &[&TimePhrase]) -> bool {
+    let head = joined(heads);
+    tails.iter().any(|tail| {
         head.is_day_alone() && tail.said.is_clock_alone() && tail.lead == Lead::At
             || head.is_clock_alone() && tail.said.is_day_alone() && tail.lead == Lead::On
-    });
-    if is_split { Err(Unclear::Several) } else { Ok(head) }
+    })
 }
 
 /// Returns the time of several places of a text.
-fn joined(times: &[&TimePhrase]) -> Option<SaidTime> {
-    times.iter().map(|time| time.said.clone()).reduce(|mut all, more| {
-        all.add(more);
+fn joined(times: &[&TimePhrase]) -> SaidTime {
+    times.iter().fold(SaidTime::default(), |mut all, time| {
+        all.add(time.said.clone());
         all
     })
 }

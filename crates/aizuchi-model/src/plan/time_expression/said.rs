@@ -125,6 +125,10 @@ impl SaidLength {
 }
 
 impl SaidTime {
+    pub fn unclear(trouble: Unclear) -> Self {
+        Self { trouble: Some(trouble), ..Self::default() }
+    }
+
     /// Whether nothing is said, unless where.
     pub fn is_empty(&self) -> bool {
         Self { zone: None, ..self.clone() } == Self::default()
