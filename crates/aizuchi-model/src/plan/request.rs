@@ -3,15 +3,13 @@
 
 mod order;
 
-use std::ops::Range;
-
 use jiff::Zoned;
 
 use crate::plan::grammar::Reader;
 use crate::plan::request::order::PlanOrder;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
 use crate::plan::time_expression::{When, is_near_edge, time_phrases};
-use crate::plan::token::{is_japanese, tokens};
+use crate::plan::token::{Token, is_japanese, tokens};
 use crate::plan::{PlanKind, Whom};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,43 +58,35 @@ impl PlanOrder<'_> {
     fn what(&self) -> String {
         const MOST_TOKENS: usize = 17;
         let is_kept = |at: &usize| !self.without.iter().any(|without| without.contains(at));
-        let mut kept: Vec<Range<usize>> = Vec::new();
-        for at in self.what.clone().filter(is_kept) {
-            match kept.last_mut() {
-                Some(last) if last.end == at => last.end = at + 1,
-                _ => kept.push(at..at + 1),
-            }
-        }
-        let is_post = |name: &str, it: &Reader<'_>| {
+        let kept: Vec<usize> = self.what.clone().filter(is_kept).collect();
+        let tokens = kept.iter().map(|at| {
+            let is_first = *at == 0 || !is_kept(&(at - 1));
+            let token = self.tokens[*at].clone();
+            Token { is_spaced: is_first || token.is_spaced, ..token }
+        });
+        let tokens: Vec<Token> = tokens.collect();
+        let context = |name: &str, it: &Reader<'_>| {
             (name == "post" && self.kind == PlanKind::Post).then_some(it.at)
         };
-        let reader = |at, end| Reader { tokens: &self.tokens[..end], at, context: &is_post };
-        while let Some(first) = kept.first_mut() {
-            let mut ahead = reader(first.start, first.end);
-            if !ahead.eat("before_what") {
-                break;
-            }
-            first.start = ahead.at;
-            kept.retain(|part| !part.is_empty());
+        let behind = |rule, at, end| {
+            let mut reader = Reader { tokens: &tokens[..end], at, context: &context };
+            reader.eat(rule);
+            reader.at
+        };
+        let (mut start, mut end) = (0, tokens.len());
+        while behind("before_what", start, end) > start {
+            start = behind("before_what", start, end);
         }
-        while let Some(last) = kept.last_mut() {
-            let starts = last.start.max(last.end.saturating_sub(MOST_TOKENS))..last.end;
-            let start = starts.into_iter().find(|at| {
-                let mut ahead = reader(*at, last.end);
-                ahead.eat("behind_what") && ahead.is_done()
-            });
-            let Some(start) = start else { break };
-            last.end = start;
-            kept.retain(|part| !part.is_empty());
+        let lasts = |end: usize| start.max(end.saturating_sub(MOST_TOKENS))..end;
+        while let Some(at) = lasts(end).find(|at| behind("behind_what", *at, end) == end) {
+            end = at;
         }
-        if let Some(first) = kept.first_mut().filter(|_| self.is_japanese) {
-            let mut ahead = reader(first.start, first.end);
-            ahead.eat("before_japanese");
-            first.start = ahead.at;
+        if self.is_japanese {
+            start = behind("before_japanese", start, end);
         }
-        let parts = kept.into_iter().filter(|part| !part.is_empty());
-        let parts: Vec<_> = parts.map(|part| self.text_of(&part)).collect();
-        let what = parts.join(if self.is_japanese { "" } else { " " });
+        let parts = kept[start..end].chunk_by(|at, next| at + 1 == *next);
+        let parts = parts.map(|part| self.text_of(&(part[0]..part[0] + part.len())));
+        let what = parts.collect::<Vec<_>>().join(if self.is_japanese { "" } else { " " });
         let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
         let quoted = pairs.iter().find_map(|(open, close)| {
             what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use jiff::civil::{Date, Time, time};
+use jiff::civil::{self, Date, Time, time};
 use jiff::{Span, Zoned};
 
 use crate::plan::recurrence::{Cycle, Interval, MAX_INTERVAL, Recurrence};
@@ -317,6 +317,7 @@ impl<'s> Moment<'s> {
 impl SaidDay {
     /// Returns the dates that may be meant, the first of which that has not passed is. There is at least one.
     fn dates(self, today: Date) -> Result<Vec<Date>, Unclear> {
+        use SaidDay::*;
         let monday = |weeks: i64| {
             let since_monday = i64::from(today.weekday().to_monday_zero_offset());
             plus(today, weeks.saturating_mul(7).saturating_sub(since_monday))
@@ -324,48 +325,44 @@ impl SaidDay {
         let month =
             |months: i64| today.first_of_month().checked_add(Span::new().try_months(months)?);
         let months = || (0..=12).filter_map(|months| month(months).ok());
-        let date = |years: i64, month: i8, day: i8| {
-            let year = i16::try_from(i64::from(today.year()).saturating_add(years)).ok()?;
-            Date::new(year, month, day).ok()
+        let date = |years: i64, month, day| {
+            let year = i64::from(today.year()).saturating_add(years);
+            civil::Date::new(i16::try_from(year).ok()?, month, day).ok()
         };
-        let day_of = |month: Date, day| Date::new(month.year(), month.month(), day);
-        let dates: Vec<Date> = match self {
-            SaidDay::Plus(days) => vec![plus(today, days)?],
-            SaidDay::Weekday(weekday, Some(week)) => {
-                vec![plus(monday(week)?, weekday.to_monday_zero_offset().into())?]
+        let day_of = |month: civil::Date, day| civil::Date::new(month.year(), month.month(), day);
+        let mut dates: Vec<civil::Date> = match self {
+            Week(0) | Month(_) | Year(_) | Slashed(..) => return Err(Unclear::Vague),
+            Plus(days) => vec![plus(today, days)?],
+            Weekday(day, Some(week)) => {
+                vec![plus(monday(week)?, day.to_monday_zero_offset().into())?]
             }
-            SaidDay::Weekday(weekday, None) => {
-                let first = plus(today, today.weekday().until(weekday).into())?;
+            Weekday(day, None) => {
+                let first = plus(today, today.weekday().until(day).into())?;
                 vec![first, plus(first, 7)?]
             }
-            SaidDay::Week(0) | SaidDay::Month(_) | SaidDay::Year(_) | SaidDay::Slashed(..) => {
-                return Err(Unclear::Vague);
+            Week(week) => vec![monday(week)?],
+            Weekend(week) => vec![plus(monday(week)?, 5)?],
+            EndOfWeek(week) => vec![plus(monday(week)?, 4)?],
+            Date(Some(year), month, day) => {
+                Vec::from_iter(date(year.saturating_sub(today.year().into()), month, day))
             }
-            SaidDay::Week(week) => vec![monday(week)?],
-            SaidDay::Weekend(week) => vec![plus(monday(week)?, 5)?],
-            SaidDay::EndOfWeek(week) => vec![plus(monday(week)?, 4)?],
-            SaidDay::Date(Some(year), month, day) => {
-                date(year.saturating_sub(today.year().into()), month, day).into_iter().collect()
+            YearsDate(years, month, day) => Vec::from_iter(date(years, month, day)),
+            Date(None, month, day) => {
+                (0..=MAX_YEARS).filter_map(|it| date(it, month, day)).collect()
             }
-            SaidDay::YearsDate(years, month, day) => date(years, month, day).into_iter().collect(),
-            SaidDay::Date(None, month, day) => {
-                (0..=MAX_YEARS).filter_map(|years| date(years, month, day)).collect()
+            DayOfMonth(day, Some(months)) => vec![day_of(month(months)?, day)?],
+            DayOfMonth(day, None) => months().filter_map(|it| day_of(it, day).ok()).collect(),
+            LastDay(months) => vec![month(months)?.last_of_month()],
+            NthWeekday(nth, day, Some(months)) => {
+                vec![month(months)?.nth_weekday_of_month(nth, day)?]
             }
-            SaidDay::DayOfMonth(day, Some(months)) => vec![day_of(month(months)?, day)?],
-            SaidDay::DayOfMonth(day, None) => {
-                months().filter_map(|month| day_of(month, day).ok()).collect()
-            }
-            SaidDay::LastDay(months) => vec![month(months)?.last_of_month()],
-            SaidDay::NthWeekday(nth, weekday, Some(months)) => {
-                vec![month(months)?.nth_weekday_of_month(nth, weekday)?]
-            }
-            SaidDay::NthWeekday(nth, weekday, None) => {
-                months().filter_map(|it| it.nth_weekday_of_month(nth, weekday).ok()).collect()
+            NthWeekday(nth, day, None) => {
+                months().filter_map(|it| it.nth_weekday_of_month(nth, day).ok()).collect()
             }
         };
         // Without a year or month, the days before today have passed.
         let is_open = dates.iter().any(|date| *date >= today);
-        let dates: Vec<_> = dates.into_iter().filter(|date| !is_open || *date >= today).collect();
+        dates.retain(|date| !is_open || *date >= today);
         if dates.is_empty() { Err(Unclear::Impossible) } else { Ok(dates) }
     }
 }
