@@ -21,9 +21,10 @@ number_id!(
 );
 
 named_enum! {
-    #[derive(strum::EnumString)]
+    #[derive(Default, strum::EnumString)]
     pub enum PlanKind {
         /// Remind somebody of something.
+        #[default]
         Reminder,
         /// Post something to the channel.
         Post,

@@ -8,7 +8,7 @@ use jiff::Zoned;
 use crate::plan::grammar::Reader;
 use crate::plan::request::order::PlanOrder;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
-use crate::plan::time_expression::{When, is_near_edge, time_phrases};
+use crate::plan::time_expression::{When, near_edges, time_phrases};
 use crate::plan::token::{Token, is_japanese, tokens};
 use crate::plan::{PlanKind, Whom};
 
@@ -26,10 +26,8 @@ impl PlanRequest {
     pub fn parse(text: &str, now: &Zoned) -> Option<Self> {
         let tokens = tokens(text);
         let is_verb =
-            |at: usize| is_japanese(&tokens[at].text) || Reader::new(&tokens, at).is_at("verb");
-        if !(0..tokens.len()).any(|at| is_near_edge(&tokens, at) && is_verb(at)) {
-            return None;
-        }
+            |at: &usize| is_japanese(&tokens[*at].text) || Reader::new(&tokens, *at).is_at("verb");
+        near_edges(&tokens).find(is_verb)?;
         let phrases = time_phrases(&tokens);
         let order = PlanOrder::find(text, &tokens, &phrases)?;
         let when = order.said.resolve(now);

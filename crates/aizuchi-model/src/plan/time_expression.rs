@@ -96,24 +96,20 @@ fn bare_clock(tokens: &[Token]) -> Option<TimePhrase> {
 
 /// Finds each place of a text that says when.
 pub fn time_phrases(tokens: &[Token]) -> Vec<TimePhrase> {
-    let (mut phrases, mut reader) = (Vec::new(), Reader::new(tokens, 0));
+    let (mut phrases, mut end) = (Vec::new(), 0);
     let is_japanese = tokens.iter().any(|token| is_japanese(&token.text));
-    while !reader.is_done() {
-        if !is_near_edge(tokens, reader.at) {
-            reader.at = tokens.len() - EDGE;
-        }
-        match read_phrase(&mut reader) {
-            Some(mut phrase) => {
-                phrase.said.is_japanese = is_japanese;
-                phrases.push(phrase);
-            }
-            None => reader.at += 1,
+    for at in near_edges(tokens) {
+        let mut reader = Reader::new(tokens, at);
+        if let Some(mut phrase) = (at >= end).then(|| read_phrase(&mut reader)).flatten() {
+            phrase.said.is_japanese = is_japanese;
+            end = reader.at;
+            phrases.push(phrase);
         }
     }
     phrases
 }
 
-/// Reads a time, or stays.
+/// Reads a time.
 fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
     let start = reader.at;
     let lead = read_lead(reader);
@@ -126,7 +122,6 @@ fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
     }
     reader.at = end;
     if said.is_empty() {
-        reader.at = start;
         return None;
     }
     // 「か明後日」, "or Friday"
@@ -147,7 +142,7 @@ fn read_lead(reader: &mut Reader<'_>) -> Lead {
     lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }
 
-/// Whether a token is near the beginning or the end of a text.
-pub fn is_near_edge(tokens: &[Token], at: usize) -> bool {
-    at < EDGE || at + EDGE >= tokens.len()
+/// The places near the beginning and the end of a text.
+pub fn near_edges(tokens: &[Token]) -> impl Iterator<Item = usize> {
+    (0..tokens.len()).filter(|at| *at < EDGE || at + EDGE >= tokens.len())
 }

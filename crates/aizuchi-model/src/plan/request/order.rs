@@ -6,24 +6,25 @@ use std::ops::Range;
 
 use crate::plan::grammar::{Capture, Reader, is_name_part};
 use crate::plan::time_expression::said::SaidTime;
-use crate::plan::time_expression::{Lead, TimePhrase, Unclear, is_near_edge};
+use crate::plan::time_expression::{Lead, TimePhrase, Unclear, near_edges};
 use crate::plan::token::{Token, is_japanese};
 use crate::plan::{PlanKind, Whom};
 
 /// How a verb is used.
-#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum VerbUse {
     /// It is said of reminders only.
     Sure,
     /// It is said of other things, too.
+    #[default]
     Weak,
     /// It is said to somebody.
     Tell,
 }
 
 /// An order in a message, as far as it is read.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct PlanOrder<'m> {
     pub text: &'m str,
     pub tokens: &'m [Token],
@@ -48,33 +49,11 @@ pub(super) struct PlanOrder<'m> {
 
 impl<'m> PlanOrder<'m> {
     pub fn find(text: &'m str, tokens: &'m [Token], phrases: &'m [TimePhrase]) -> Option<Self> {
-        let order = PlanOrder {
-            text,
-            tokens,
-            phrases,
-            is_japanese: true,
-            start: 0,
-            kind: PlanKind::Reminder,
-            used: VerbUse::Weak,
-            verb: 0..0,
-            condition: None,
-            time: None,
-            whom: None,
-            said: SaidTime::default(),
-            what: 0..0,
-            without: Vec::new(),
+        let at = |start, is_japanese| {
+            Self { text, tokens, phrases, is_japanese, start, ..Self::default() }.read_order()
         };
-        let find = |is_japanese| {
-            let order = |start| Self { is_japanese, start, ..order.clone() };
-            order(0).near().find_map(|at| order(at).read_order())
-        };
+        let find = |is_japanese| near_edges(tokens).find_map(|start| at(start, is_japanese));
         find(true).or_else(|| find(false))
-    }
-
-    /// The places where something may stand that belongs to an order.
-    fn near(&self) -> impl Iterator<Item = usize> + use<'m> {
-        let tokens = self.tokens;
-        (0..tokens.len()).filter(|at| is_near_edge(tokens, *at))
     }
 
     fn read_order(mut self) -> Option<Self> {
@@ -84,7 +63,7 @@ impl<'m> PlanOrder<'m> {
         let (kind, used) = verb.meaning()?.split_once(' ')?;
         (self.kind, self.used) = (kind.parse().ok()?, used.parse().ok()?);
         self.verb = verb.tokens.clone();
-        let condition = self.near().find_map(|at| self.read("unanswered", at));
+        let condition = near_edges(self.tokens).find_map(|at| self.read("unanswered", at));
         self.condition = condition.as_ref().and_then(|it| it.last()).map(|it| it.tokens.clone());
         if self.is_japanese {
             return self.read_japanese();
@@ -325,7 +304,7 @@ impl<'m> PlanOrder<'m> {
 
     /// Finds whom it is said to, with the tokens: 「みんなに」, 「@bobに」 or 「ボブさんに」 before the order or at the beginning.
     fn japanese_whom(&self) -> Option<(Whom, Range<usize>)> {
-        self.near().take_while(|at| *at < self.verb.start).find_map(|at| {
+        near_edges(self.tokens).take_while(|at| *at < self.verb.start).find_map(|at| {
             let found = self.read("japanese_whom", at)?;
             let whole = found.last()?;
             let tokens = &whole.tokens;

@@ -66,8 +66,19 @@ impl SaidTime {
         let mut said = self.clone();
         match (self.day, self.clock) {
             (Some(SaidDay::Slashed(year, one, other)), _) => {
-                let date = self.date_of(year, one, other, now);
-                said.day = date.map_err(|unclear| said.fail(unclear)).ok();
+                let zone = now.time_zone().iana_name().unwrap_or_default();
+                let is_month_first = self.is_japanese || zone.starts_with("America/");
+                match (one, other) {
+                    (1..=12, 1..=31) if is_month_first || one == other || other > 12 => {
+                        said.day = Some(SaidDay::Date(year, one, other));
+                    }
+                    (13..=31, 1..=12) if !self.is_japanese => {
+                        said.day = Some(SaidDay::Date(year, other, one));
+                    }
+                    // Which one is the month depends on where somebody lives.
+                    (1..=12, 1..=12) => said.fail(Unclear::DayOrMonth),
+                    _ => said.fail(Unclear::Impossible),
+                }
             }
             (Some(SaidDay::Week(weeks)), Some(SaidClock::Unchanged)) => {
                 said.day = Some(SaidDay::Plus(weeks.saturating_mul(7)));
@@ -75,26 +86,6 @@ impl SaidTime {
             _ => {}
         }
         said.moment(now).unwrap_or_else(When::Unclear)
-    }
-
-    /// Returns the date of "12/24". Where both orders are possible, it depends on where somebody lives.
-    fn date_of(
-        &self,
-        year: Option<i64>,
-        one: i8,
-        other: i8,
-        now: &Zoned,
-    ) -> Result<SaidDay, Unclear> {
-        let zone = now.time_zone().iana_name().unwrap_or_default();
-        let is_month_first = self.is_japanese || zone.starts_with("America/");
-        match (one, other) {
-            (1..=12, 1..=31) if is_month_first || one == other || other > 12 => {
-                Ok(SaidDay::Date(year, one, other))
-            }
-            (13..=31, 1..=12) if !self.is_japanese => Ok(SaidDay::Date(year, other, one)),
-            (1..=12, 1..=12) => Err(Unclear::DayOrMonth),
-            _ => Err(Unclear::Impossible),
-        }
     }
 
     fn moment(&self, now: &Zoned) -> Result<When, Unclear> {
