@@ -107,9 +107,9 @@ impl Grammar {
 
     /// Adds what begins a phrase, and returns whether there may be nothing of it.
     fn begin(&self, lines: &[Line], begins: &mut HashSet<String>) -> bool {
-        lines.iter().fold(false, |may_be_empty, line| {
-            line.parts.iter().all(|part| self.begin_part(part, begins)) || may_be_empty
-        })
+        // Each line begins in its own way.
+        let empty = lines.iter().filter(|it| it.parts.iter().all(|it| self.begin_part(it, begins)));
+        empty.count() > 0
     }
 
     fn begin_part(&self, part: &Part, begins: &mut HashSet<String>) -> bool {

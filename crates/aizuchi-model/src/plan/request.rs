@@ -54,7 +54,8 @@ fn is_of_past_or_now(said: &SaidTime) -> bool {
 impl PlanOrder<'_> {
     /// Returns what is to be said or done, without the words that join it to the order, courtesies and quotation marks.
     fn what(&self) -> String {
-        const MOST_TOKENS: usize = 17;
+        const MAX_TOKENS: usize = 17;
+        const MAX_TRIMS: usize = 50;
         let is_kept = |at: &usize| !self.without.iter().any(|without| without.contains(at));
         let kept: Vec<usize> = self.what.clone().filter(is_kept).collect();
         let tokens = kept.iter().map(|at| {
@@ -72,12 +73,12 @@ impl PlanOrder<'_> {
             reader.at
         };
         let (mut start, mut end) = (0, tokens.len());
-        while behind("before_what", start, end) > start {
+        for _ in 0..MAX_TRIMS {
             start = behind("before_what", start, end);
         }
-        let lasts = |end: usize| start.max(end.saturating_sub(MOST_TOKENS))..end;
-        while let Some(at) = lasts(end).find(|at| behind("behind_what", *at, end) == end) {
-            end = at;
+        for _ in 0..MAX_TRIMS {
+            let mut lasts = start.max(end.saturating_sub(MAX_TOKENS))..end;
+            end = lasts.find(|at| behind("behind_what", *at, end) == end).unwrap_or(end);
         }
         if self.is_japanese {
             start = behind("before_japanese", start, end);
