@@ -21,7 +21,7 @@ struct Grammar {
 
 #[derive(Default)]
 struct Rule {
-    lines: Vec<Line>,
+    lines: Vec<RuleLine>,
     /// The words that begin a phrase of it, with [`NUMBER`] and [`ANYTHING`].
     begins: HashSet<String>,
 }
@@ -30,8 +30,8 @@ struct Rule {
 const NUMBER: &str = "#";
 const ANYTHING: &str = "";
 
-struct Line {
-    meaning: Value,
+struct RuleLine {
+    meaning: Meaning,
     parts: Vec<Part>,
 }
 
@@ -43,7 +43,7 @@ enum Part {
     Rule(usize),
     /// What the context reads, or whether it holds.
     Other(&'static str),
-    Choice(Vec<Line>),
+    Choice(Vec<RuleLine>),
     Repeat(Box<Part>, usize),
     /// What has to follow, or must not.
     Ahead(Box<Part>, bool),
@@ -58,24 +58,24 @@ enum Part {
 pub struct Capture {
     pub slot: &'static str,
     pub tokens: Range<usize>,
-    pub value: Value,
+    pub value: Meaning,
 }
 
 #[derive(Clone, Copy)]
-pub enum Value {
+pub enum Meaning {
     None,
     Number(i64),
-    Meaning(&'static str),
+    Text(&'static str),
 }
 
 /// What the phrases do not declare: tells where it ends if it is next. A condition that holds ends where it begins.
-pub type Context<'t> = &'t dyn Fn(&str, &Reader<'_>) -> Option<usize>;
+pub type PhraseContext<'t> = &'t dyn Fn(&str, &PhraseReader<'_>) -> Option<usize>;
 
 impl Capture {
     pub fn meaning(&self) -> Option<&'static str> {
         match self.value {
-            Value::Meaning(meaning) => Some(meaning),
-            Value::None | Value::Number(_) => None,
+            Meaning::Text(meaning) => Some(meaning),
+            Meaning::None | Meaning::Number(_) => None,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Grammar {
         for (rule, meaning, mut text) in lines() {
             let mut read = grammar.lines(&mut text);
             read.iter_mut()
-                .for_each(|line| line.meaning = meaning.map_or(Value::None, Value::Meaning));
+                .for_each(|line| line.meaning = meaning.map_or(Meaning::None, Meaning::Text));
             grammar.rules[grammar.names[rule]].lines.extend(read);
         }
         for rule in 0..grammar.rules.len() {
@@ -106,8 +106,8 @@ impl Grammar {
     }
 
     /// Adds what begins a phrase, and returns whether there may be nothing of it.
-    fn begin(&self, lines: &[Line], begins: &mut HashSet<String>) -> bool {
-        // Each line begins in its own way.
+    fn begin(&self, lines: &[RuleLine], begins: &mut HashSet<String>) -> bool {
+        // All of them are looked at, not only those up to the first.
         let empty = lines.iter().filter(|it| it.parts.iter().all(|it| self.begin_part(it, begins)));
         empty.count() > 0
     }
@@ -131,7 +131,7 @@ impl Grammar {
     }
 
     /// Reads alternatives, up to the end of their group.
-    fn lines(&self, text: &mut &'static str) -> Vec<Line> {
+    fn lines(&self, text: &mut &'static str) -> Vec<RuleLine> {
         let (mut lines, mut parts) = (Vec::new(), Vec::new());
         loop {
             *text = text.trim_start();
@@ -144,7 +144,7 @@ impl Grammar {
                 }
                 None => {}
             }
-            lines.push(Line { meaning: Value::None, parts: mem::take(&mut parts) });
+            lines.push(RuleLine { meaning: Meaning::None, parts: mem::take(&mut parts) });
             if mark != Some('|') {
                 return lines;
             }
@@ -163,7 +163,7 @@ impl Grammar {
             Some('{') => self.slot(inside('}')),
             Some('<') => {
                 let names = inside('>').split('|').map(Part::Other);
-                let lines = names.map(|it| Line { meaning: Value::None, parts: vec![it] });
+                let lines = names.map(|it| RuleLine { meaning: Meaning::None, parts: vec![it] });
                 Part::Choice(lines.collect())
             }
             Some('(') => {
@@ -239,13 +239,13 @@ pub fn is_name_part(token: &str) -> bool {
 
 /// A place between two tokens, from which is read.
 #[derive(Clone, Copy)]
-pub struct Reader<'t> {
+pub struct PhraseReader<'t> {
     pub tokens: &'t [Token],
     pub at: usize,
-    pub context: Context<'t>,
+    pub context: PhraseContext<'t>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PhraseReader<'t> {
     pub fn new(tokens: &'t [Token], at: usize) -> Self {
         Self { tokens, at, context: &|_, _| None }
     }
@@ -286,9 +286,9 @@ impl<'t> Reader<'t> {
     }
 
     /// Goes behind the longest of the phrases that is next, and returns its meaning.
-    fn longest(&mut self, lines: &[Line], found: &mut Vec<Capture>) -> Option<Value> {
+    fn longest(&mut self, lines: &[RuleLine], found: &mut Vec<Capture>) -> Option<Meaning> {
         let before = found.len();
-        let mut best: Option<(usize, Value, Vec<Capture>)> = None;
+        let mut best: Option<(usize, Meaning, Vec<Capture>)> = None;
         for line in lines {
             let mut ahead = *self;
             let is_read = line.parts.iter().all(|part| ahead.part(part, found).is_some());
@@ -303,7 +303,7 @@ impl<'t> Reader<'t> {
         Some(meaning)
     }
 
-    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> Option<Value> {
+    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> Option<Meaning> {
         let number = || read_number(&self.tokens[self.at..]);
         let is_there = match part {
             Part::Word(word) => self.eat_if(self.peek() == *word),
@@ -312,7 +312,7 @@ impl<'t> Reader<'t> {
                 let (number, count) = number()?;
                 let is_meant = range.contains(&number) && is_of_kind(kind, self.peek());
                 self.at += count;
-                return is_meant.then_some(Value::Number(number));
+                return is_meant.then_some(Meaning::Number(number));
             }
             Part::Rule(rule) => {
                 let Rule { lines, begins } = &GRAMMAR.rules[*rule];
@@ -350,7 +350,7 @@ impl<'t> Reader<'t> {
                 return Some(value);
             }
         };
-        is_there.then_some(Value::None)
+        is_there.then_some(Meaning::None)
     }
 
     fn eat_if(&mut self, is_meant: bool) -> bool {
@@ -372,5 +372,83 @@ fn is_of_kind(kind: &str, token: &str) -> bool {
         "09" => digits <= 2 && token.starts_with('0'),
         "hhmm" => digits == 4 && token[..2] < *"24" && token[2..] < *"60",
         zeros => digits == zeros.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the readers of times and of orders tell.
+    const CONTEXT: [&str; 34] = [
+        "led", "on", "at", "in", "by", "for", "after", "bound", "none", "alone", "day",
+        "other_day", "no_clock", "every", "every_until", "every_from", "weekly", "more", "timed",
+        "untimed", "time", "name", "english", "japanese", "condition", "order", "first", "free",
+        "clause", "delayed", "vague", "of_another", "post", "",
+    ];
+
+    fn others<'p>(part: &'p Part, found: &mut Vec<&'p str>) {
+        match part {
+            Part::Other(name) => found.push(name),
+            Part::Choice(lines) => {
+                lines.iter().flat_map(|line| &line.parts).for_each(|part| others(part, found));
+            }
+            Part::Repeat(part, _) | Part::Ahead(part, _) | Part::Slot(_, part) => {
+                others(part, found)
+            }
+            Part::Word(_) | Part::Number(..) | Part::Token(_) | Part::Rule(_) => {}
+            Part::Close | Part::End => {}
+        }
+    }
+
+    #[test]
+    fn each_name_in_a_phrase_is_known() {
+        let mut found = Vec::new();
+        for line in GRAMMAR.rules.iter().flat_map(|rule| &rule.lines) {
+            assert!(!line.parts.is_empty());
+            line.parts.iter().for_each(|part| others(part, &mut found));
+        }
+        let unknown: Vec<_> = found.iter().filter(|name| !CONTEXT.contains(*name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    #[test]
+    fn the_longest_phrase_of_a_rule_is_read() {
+        for (rule, text, expected) in [
+            ("amounts", "2 hours and 15 minutes from now", "2 hours and 15 minutes"),
+            ("amounts", "1h30m", "1h30m"),
+            ("amounts", "an hour and a half", "an hour and a half"),
+            ("amounts", "1時間30分後", "1時間30分"),
+            ("every", "every second Tuesday of the month", "every second Tuesday of the month"),
+            ("every", "毎週月・水・金の9時", "毎週月・水・金"),
+            ("day", "the last Friday of next month", "the last Friday of"),
+            ("day", "2026-12-04T09:00", "2026-12-04T"),
+            ("day", "12月4日の9時", "12月4日"),
+            ("clock", "9:30pm sharp, please", "9:30pm sharp"),
+            ("clock", "午後3時半ごろに", "午後3時半ごろ"),
+            ("clock", "2026", ""),
+            ("kanji_days", "月末", ""),
+            ("closed", "please!", "please!"),
+            ("closed", "please come", ""),
+        ] {
+            let tokens = tokens(text);
+            let mut reader = PhraseReader::new(&tokens, 0);
+            reader.eat(rule);
+            let end = reader.at.checked_sub(1).map_or(0, |at| tokens[at].range.end);
+            assert_eq!(&text[..end], expected, "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_a_phrase_says_is_kept_for_its_slots() {
+        let tokens = tokens("every 3 weeks");
+        let found = PhraseReader::new(&tokens, 0).read("every").unwrap();
+        let value = |slot| {
+            let capture = found.iter().find(|it| it.slot == slot).unwrap();
+            (capture.meaning(), &found.last().unwrap().tokens)
+        };
+        assert_eq!(value("cycle"), (Some("week"), &(0..3)));
+        let number = found.iter().find(|it| it.slot == "n").unwrap();
+        assert!(matches!(number.value, Meaning::Number(3)));
     }
 }

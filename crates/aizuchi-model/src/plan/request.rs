@@ -5,7 +5,7 @@ mod order;
 
 use jiff::Zoned;
 
-use crate::plan::grammar::Reader;
+use crate::plan::grammar::PhraseReader;
 use crate::plan::request::order::PlanOrder;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
 use crate::plan::time_expression::{When, near_edges, time_phrases};
@@ -25,8 +25,9 @@ impl PlanRequest {
     /// Parses a message without the mention of whom it is to. Names are written as `@name`.
     pub fn parse(text: &str, now: &Zoned) -> Option<Self> {
         let tokens = tokens(text);
-        let is_verb =
-            |at: &usize| is_japanese(&tokens[*at].text) || Reader::new(&tokens, *at).is_at("verb");
+        let is_verb = |at: &usize| {
+            is_japanese(&tokens[*at].text) || PhraseReader::new(&tokens, *at).is_at("verb")
+        };
         near_edges(&tokens).find(is_verb)?;
         let phrases = time_phrases(&tokens);
         let order = PlanOrder::find(text, &tokens, &phrases)?;
@@ -64,11 +65,11 @@ impl PlanOrder<'_> {
             Token { is_spaced: is_first || token.is_spaced, ..token }
         });
         let tokens: Vec<Token> = tokens.collect();
-        let context = |name: &str, it: &Reader<'_>| {
+        let context = |name: &str, it: &PhraseReader<'_>| {
             (name == "post" && self.kind == PlanKind::Post).then_some(it.at)
         };
         let behind = |rule, at, end| {
-            let mut reader = Reader { tokens: &tokens[..end], at, context: &context };
+            let mut reader = PhraseReader { tokens: &tokens[..end], at, context: &context };
             reader.eat(rule);
             reader.at
         };

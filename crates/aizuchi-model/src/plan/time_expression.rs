@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use jiff::Zoned;
 
-use crate::plan::grammar::Reader;
+use crate::plan::grammar::PhraseReader;
 use crate::plan::recurrence::Recurrence;
 use crate::plan::time_expression::reading::read_part;
 use crate::plan::time_expression::said::SaidTime;
@@ -84,7 +84,7 @@ pub fn parse_time(text: &str, now: &Zoned) -> Option<(When, Range<usize>)> {
 fn bare_clock(tokens: &[Token]) -> Option<TimePhrase> {
     let is_digit = |token: &Token| token.text.starts_with(|it: char| it.is_ascii_digit());
     let at = tokens.iter().position(is_digit)?;
-    let (mut reader, mut said) = (Reader::new(tokens, at), SaidTime::default());
+    let (mut reader, mut said) = (PhraseReader::new(tokens, at), SaidTime::default());
     let is_asked = ["", "it", "to", "that"].contains(&reader.before());
     let is_read = is_asked && read_part(&mut reader, &mut said, Lead::At);
     (is_read && said.clock.is_some() && reader.is_done()).then(|| TimePhrase {
@@ -99,7 +99,7 @@ pub fn time_phrases(tokens: &[Token]) -> Vec<TimePhrase> {
     let (mut phrases, mut end) = (Vec::new(), 0);
     let is_japanese = tokens.iter().any(|token| is_japanese(&token.text));
     for at in near_edges(tokens) {
-        let mut reader = Reader::new(tokens, at);
+        let mut reader = PhraseReader::new(tokens, at);
         if let Some(mut phrase) = (at >= end).then(|| read_phrase(&mut reader)).flatten() {
             phrase.said.is_japanese = is_japanese;
             end = reader.at;
@@ -110,7 +110,7 @@ pub fn time_phrases(tokens: &[Token]) -> Vec<TimePhrase> {
 }
 
 /// Reads a time.
-fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
+fn read_phrase(reader: &mut PhraseReader<'_>) -> Option<TimePhrase> {
     let start = reader.at;
     let lead = read_lead(reader);
     let (mut said, mut next, mut end) = (SaidTime::default(), lead, start);
@@ -137,7 +137,7 @@ fn read_phrase(reader: &mut Reader<'_>) -> Option<TimePhrase> {
     Some(TimePhrase { said, tokens: start..reader.at, lead })
 }
 
-fn read_lead(reader: &mut Reader<'_>) -> Lead {
+fn read_lead(reader: &mut PhraseReader<'_>) -> Lead {
     let lead = reader.read("lead").and_then(|found| found.last()?.meaning());
     lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }

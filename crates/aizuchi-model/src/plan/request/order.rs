@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::plan::grammar::{Capture, Reader, is_name_part};
+use crate::plan::grammar::{Capture, PhraseReader, is_name_part};
 use crate::plan::time_expression::said::SaidTime;
 use crate::plan::time_expression::{Lead, TimePhrase, Unclear, near_edges};
 use crate::plan::token::{Token, is_japanese};
@@ -82,8 +82,8 @@ impl<'m> PlanOrder<'m> {
     }
 
     fn read(&self, rule: &str, at: usize) -> Option<Vec<Capture>> {
-        let context = |name: &str, reader: &Reader<'_>| self.context(name, reader.at);
-        Reader { tokens: self.tokens, at, context: &context }.read(rule)
+        let context = |name: &str, reader: &PhraseReader<'_>| self.context(name, reader.at);
+        PhraseReader { tokens: self.tokens, at, context: &context }.read(rule)
     }
 
     /// What the phrases of an order do not declare.
@@ -142,7 +142,7 @@ impl<'m> PlanOrder<'m> {
 
     /// Reads "@bob", "Rin", "@Ann Lee".
     fn name_end(&self, start: usize) -> Option<usize> {
-        let mut reader = Reader::new(self.tokens, start);
+        let mut reader = PhraseReader::new(self.tokens, start);
         let is_mention = reader.peek() == "@";
         reader.at += usize::from(is_mention);
         let is_word = reader.peek().starts_with(char::is_alphanumeric);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::plan::grammar::{Capture, Reader, Value};
+use crate::plan::grammar::{Capture, Meaning, PhraseReader};
 use crate::plan::recurrence::weekday_of;
 use crate::plan::time_expression::said::{
     CycleUnit, DayHalf, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime, SaidZone,
@@ -19,13 +19,15 @@ const PARTS: [&str; 8] = ["every", "length", "vague", "day", "clock", "part", "s
 const CYCLES: [CycleUnit; 4] = [CycleUnit::Day, CycleUnit::Week, CycleUnit::Month, CycleUnit::Year];
 
 /// Reads one part of a time, and adds it to what is said.
-pub fn read_part(reader: &mut Reader<'_>, said: &mut SaidTime, lead: Lead) -> bool {
+pub fn read_part(reader: &mut PhraseReader<'_>, said: &mut SaidTime, lead: Lead) -> bool {
     let before = reader.before();
-    let context = |name: &str, it: &Reader<'_>| holds(name, said, lead, before).then_some(it.at);
-    let mut ahead = Reader { context: &context, ..*reader };
+    let context =
+        |name: &str, it: &PhraseReader<'_>| holds(name, said, lead, before).then_some(it.at);
+    let mut ahead = PhraseReader { context: &context, ..*reader };
     let Some(found) = PARTS.iter().find_map(|rule| ahead.read(rule)) else { return false };
     reader.at = ahead.at;
-    let mut reading = Reading { tokens: reader.tokens, before: said.day, ..Reading::default() };
+    let mut reading =
+        PartReading { tokens: reader.tokens, before: said.day, ..PartReading::default() };
     found.into_iter().for_each(|capture| reading.read(capture));
     if reading.is_start {
         said.day = None;
@@ -58,7 +60,7 @@ fn holds(condition: &str, said: &SaidTime, lead: Lead, before: &str) -> bool {
 
 /// What the meanings of a phrase say, from left to right: numbers, and what is made of those before it.
 #[derive(Default)]
-struct Reading<'r> {
+struct PartReading<'r> {
     said: SaidTime,
     tokens: &'r [Token],
     /// The day that is said before.
@@ -73,16 +75,16 @@ struct Reading<'r> {
     city: Range<usize>,
 }
 
-impl Reading<'_> {
+impl PartReading<'_> {
     fn read(&mut self, Capture { slot, tokens, value }: Capture) {
         match value {
-            Value::Number(number) => self.numbers.push((slot, number)),
-            Value::Meaning(meaning) => match constant(meaning) {
+            Meaning::Number(number) => self.numbers.push((slot, number)),
+            Meaning::Text(meaning) => match constant(meaning) {
                 Some(number) => self.numbers.push((slot, number)),
                 None => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
             },
-            Value::None if slot == "city" => self.city = tokens,
-            Value::None => {}
+            Meaning::None if slot == "city" => self.city = tokens,
+            Meaning::None => {}
         }
     }
 
@@ -258,4 +260,24 @@ fn constant(word: &str) -> Option<i64> {
     let weekday = || weekday_of(word).map(|day| day.to_monday_zero_offset().into());
     let unit = || ["day", "week", "month", "year"].iter().position(|unit| *unit == word);
     word.parse().ok().or_else(weekday).or_else(|| unit()?.try_into().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::token::{FILES, entries};
+
+    #[test]
+    fn each_meaning_is_known() {
+        let others = [
+            "typos", "numbers", "lead", "whom", "japanese_whom", "english_order", "japanese_order",
+            "japanese_title",
+        ];
+        for (rule, meaning, _) in FILES.into_iter().flat_map(entries) {
+            if let Some(meaning) = meaning.filter(|_| !others.contains(&rule)) {
+                let value = Meaning::Text(meaning);
+                PartReading::default().read(Capture { slot: rule, tokens: 0..0, value });
+            }
+        }
+    }
 }

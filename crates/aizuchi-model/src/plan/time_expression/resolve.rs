@@ -19,7 +19,7 @@ const WORK_ENDS: Time = Time::constant(17, 0, 0, 0);
 const MAX_YEARS: i64 = 8;
 
 /// A time that is said, where and when it is.
-struct Moment<'s> {
+struct SaidMoment<'s> {
     said: &'s SaidTime,
     now: Zoned,
     /// The clock time, if one is said.
@@ -98,7 +98,7 @@ impl SaidTime {
         if !is_dated && there.date() != now.date() {
             return Err(Unclear::Vague);
         }
-        let moment = Moment::new(self, there)?;
+        let moment = SaidMoment::new(self, there)?;
         let when = match (self.every, self.after) {
             // The wall time of another zone would not stay.
             (Some(_), None) if self.is_vague || zone != here => return Err(Unclear::Vague),
@@ -149,7 +149,7 @@ impl SaidTime {
     }
 }
 
-impl<'s> Moment<'s> {
+impl<'s> SaidMoment<'s> {
     fn new(said: &'s SaidTime, now: Zoned) -> Result<Self, Unclear> {
         let mut moment =
             Self { said, now, clock: None, is_after_midnight: false, is_small_hour: false };
