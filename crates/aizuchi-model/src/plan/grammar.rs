@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
-use crate::plan::token::{FILES, Token, entries, is_word, read_number, tokens};
+use crate::plan::token::{Token, entries, is_word, read_number, tokens};
 
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(Grammar::read);
 
@@ -82,14 +82,13 @@ impl Capture {
 
 impl Grammar {
     fn read() -> Self {
-        let lines = || FILES.into_iter().flat_map(entries);
         let mut names = HashMap::new();
-        for (rule, ..) in lines() {
+        for (rule, ..) in entries() {
             let next = names.len();
             names.entry(rule).or_insert(next);
         }
         let mut grammar = Self { rules: names.iter().map(|_| Rule::default()).collect(), names };
-        for (rule, meaning, mut text) in lines() {
+        for (rule, meaning, mut text) in entries() {
             let mut read = grammar.lines(&mut text);
             read.iter_mut()
                 .for_each(|line| line.meaning = meaning.map_or(Meaning::None, Meaning::Text));

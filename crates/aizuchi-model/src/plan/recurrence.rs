@@ -10,15 +10,8 @@ use jiff::civil::{Date, Time, Weekday};
 /// How long a plan may wait from one time to the next, in days, weeks, months or years.
 pub const MAX_INTERVAL: i64 = 99;
 
-const WEEKDAYS: [(Weekday, &str); 7] = [
-    (Weekday::Monday, "mon"),
-    (Weekday::Tuesday, "tue"),
-    (Weekday::Wednesday, "wed"),
-    (Weekday::Thursday, "thu"),
-    (Weekday::Friday, "fri"),
-    (Weekday::Saturday, "sat"),
-    (Weekday::Sunday, "sun"),
-];
+/// The days of the week, from Monday on.
+pub const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// Which one of a month's Mondays. The last one may be the fourth or the fifth.
 const ORDINALS: [(i8, &str); 5] = [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (LAST, "last")];
@@ -68,7 +61,7 @@ impl Cycle {
 
     /// From Monday to Friday.
     pub fn workdays() -> Self {
-        Cycle::Weekly(WEEKDAYS[..5].iter().map(|(day, _)| *day).collect())
+        Cycle::Weekly(WEEKDAYS[..5].iter().copied().filter_map(weekday_of).collect())
     }
 
     fn has(&self, date: Date) -> bool {
@@ -204,12 +197,13 @@ fn parse(text: &str) -> Option<Recurrence> {
 }
 
 fn name_of(day: Weekday) -> &'static str {
-    WEEKDAYS[usize::from(day.to_monday_zero_offset().unsigned_abs())].1
+    WEEKDAYS[usize::from(day.to_monday_zero_offset().unsigned_abs())]
 }
 
 /// Returns the day of this short name.
 pub fn weekday_of(name: &str) -> Option<Weekday> {
-    WEEKDAYS.iter().find(|(_, it)| *it == name).map(|(day, _)| *day)
+    let place = WEEKDAYS.iter().position(|it| *it == name)?;
+    Weekday::from_monday_zero_offset(place.try_into().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -321,14 +315,17 @@ mod tests {
     }
 
     fn recurrences() -> impl Strategy<Value = Recurrence> {
-        let days = proptest::sample::subsequence(WEEKDAYS.map(|(day, _)| day).to_vec(), 1..=7);
+        let days = WEEKDAYS.map(|day| weekday_of(day).unwrap()).to_vec();
+        let days = proptest::sample::subsequence(days, 1..=7);
         let cycle = prop_oneof![
             Just(Cycle::Daily),
             days.prop_map(Cycle::Weekly),
             (1..=31_i8).prop_map(Cycle::Monthly),
             Just(Cycle::LastDay),
-            (0..5_usize, 0..7_usize)
-                .prop_map(|(nth, day)| Cycle::NthWeekday(ORDINALS[nth].0, WEEKDAYS[day].0)),
+            (0..5_usize, 0..7_usize).prop_map(|(nth, day)| Cycle::NthWeekday(
+                ORDINALS[nth].0,
+                weekday_of(WEEKDAYS[day]).unwrap()
+            )),
             (1..=12_i8, 1..=29_i8).prop_map(|(month, day)| Cycle::Yearly(month, day)),
         ];
         let interval =

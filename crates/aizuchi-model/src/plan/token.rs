@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-pub const FILES: [&str; 3] =
+const FILES: [&str; 3] =
     [include_str!("english.txt"), include_str!("japanese.txt"), include_str!("zones.txt")];
 
 static TYPOS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| words("typos"));
@@ -30,30 +30,25 @@ enum Letters {
     Alone,
 }
 
-/// Returns the lines of a file: the name of their rule, the meaning if they have one, and the phrases.
-pub fn entries(
-    file: &'static str,
-) -> impl Iterator<Item = (&'static str, Option<&'static str>, &'static str)> {
-    let lines = file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let entries = lines.scan("", |rule, line| {
+/// Returns the lines of the files: the name of their rule, the meaning if they have one, and the phrases.
+pub fn entries() -> impl Iterator<Item = (&'static str, Option<&'static str>, &'static str)> {
+    let lines = FILES.into_iter().flat_map(str::lines);
+    let mut rule = "";
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(move |line| {
         if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            *rule = title;
-            return Some(None);
+            rule = title;
+            return None;
         }
-        let (meaning, phrases) = match line.split_once(" = ") {
-            Some((meaning, phrases)) => (Some(meaning), phrases),
-            None => (None, line),
-        };
-        Some(Some((*rule, meaning, phrases)))
-    });
-    entries.flatten()
+        let split = line.split_once(" = ");
+        Some((rule, split.map(|it| it.0), split.map_or(line, |it| it.1)))
+    })
 }
 
 /// Returns the words of a rule that has nothing else, with their meanings.
 fn words(rule: &str) -> HashMap<&'static str, &'static str> {
-    let lines = entries(FILES[0]).filter(|line| line.0 == rule);
+    let lines = entries().filter(|line| line.0 == rule);
     let words = lines.flat_map(|(_, meaning, words)| {
-        words.split(" | ").map(move |word| (word, meaning.unwrap_or_default()))
+        words.split(" | ").filter_map(move |word| Some((word, meaning?)))
     });
     words.collect()
 }

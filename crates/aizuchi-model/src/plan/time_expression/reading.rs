@@ -6,9 +6,9 @@ use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
 use crate::plan::grammar::{Capture, Meaning, PhraseReader};
-use crate::plan::recurrence::weekday_of;
+use crate::plan::recurrence::{WEEKDAYS, weekday_of};
 use crate::plan::time_expression::said::{
-    CycleUnit, DayHalf, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime, SaidZone,
+    CycleUnit, DayHalf, SaidClock, SaidDay, SaidLength, SaidTime, SaidZone,
 };
 use crate::plan::time_expression::{Lead, Unclear};
 use crate::plan::token::Token;
@@ -50,7 +50,7 @@ fn holds(condition: &str, said: &SaidTime, lead: Lead, before: &str) -> bool {
         "every" => every.is_some(),
         "every_until" => is_bound && before != "from",
         "every_from" => is_bound && before == "from",
-        "weekly" => every.is_some_and(|every| every.unit == CycleUnit::Week),
+        "weekly" => every.is_some_and(|(_, unit)| unit == CycleUnit::Week),
         "more" => day.is_some() || clock.is_some() || every.is_some() || after.is_some(),
         "timed" => is_timed && zone.is_none(),
         "untimed" => !is_timed && zone.is_none(),
@@ -128,8 +128,8 @@ impl PartReading<'_> {
             "start" => said.start = said.day.take(),
             "start_before" => (said.start, self.is_start) = (self.before, true),
             "weekdays" => {
-                let first = first.and_then(weekday_of).or_else(|| self.weekday("weekday"));
-                let last = second.and_then(weekday_of).or_else(|| self.weekday("until")).or(first);
+                let first = first.map_or_else(|| self.weekday("weekday"), weekday_of);
+                let last = second.map_or_else(|| self.weekday("until"), weekday_of).or(first);
                 let days = first.zip(last).into_iter().flat_map(|(first, last)| {
                     (0..=first.until(last)).map(move |more| first.wrapping_add(more))
                 });
@@ -137,7 +137,7 @@ impl PartReading<'_> {
             }
             "every" => {
                 let unit = usize::try_from(unit).ok().and_then(|unit| CYCLES.get(unit));
-                said.every = unit.map(|unit| SaidEvery { interval: count, unit: *unit });
+                said.every = unit.map(|unit| (count, *unit));
             }
             "part" => said.part = first.and_then(|part| part.parse().ok()),
             "clock" => self.add_clock(first.is_some()),
@@ -257,15 +257,15 @@ impl PartReading<'_> {
 
 /// Returns the number that a word stands for: itself, a day of the week, or the unit of a recurrence.
 fn constant(word: &str) -> Option<i64> {
-    let weekday = || weekday_of(word).map(|day| day.to_monday_zero_offset().into());
-    let unit = || ["day", "week", "month", "year"].iter().position(|unit| *unit == word);
-    word.parse().ok().or_else(weekday).or_else(|| unit()?.try_into().ok())
+    let place = |words: &[&str]| words.iter().position(|it| *it == word)?.try_into().ok();
+    let number = word.parse().ok().or_else(|| place(&WEEKDAYS));
+    number.or_else(|| place(&["day", "week", "month", "year"]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::token::{FILES, entries};
+    use crate::plan::token::entries;
 
     #[test]
     fn each_meaning_is_known() {
@@ -273,7 +273,7 @@ mod tests {
             "typos", "numbers", "lead", "whom", "japanese_whom", "english_order", "japanese_order",
             "japanese_title",
         ];
-        for (rule, meaning, _) in FILES.into_iter().flat_map(entries) {
+        for (rule, meaning, _) in entries() {
             if let Some(meaning) = meaning.filter(|_| !others.contains(&rule)) {
                 let value = Meaning::Text(meaning);
                 PartReading::default().read(Capture { slot: rule, tokens: 0..0, value });

@@ -1,6 +1,5 @@
 //! Which moment is meant by what a text says of a time. What is not sure is asked, not guessed.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use jiff::civil::{self, Date, Time, time};
@@ -8,7 +7,7 @@ use jiff::{Span, Zoned};
 
 use crate::plan::recurrence::{Cycle, Interval, MAX_INTERVAL, Recurrence};
 use crate::plan::time_expression::said::{
-    CycleUnit, DayHalf, DayPart, SaidClock, SaidDay, SaidEvery, SaidLength, SaidTime,
+    CycleUnit, DayHalf, DayPart, SaidClock, SaidDay, SaidLength, SaidTime,
 };
 use crate::plan::time_expression::{Unclear, When};
 
@@ -99,49 +98,42 @@ impl SaidTime {
             return Err(Unclear::Vague);
         }
         let moment = SaidMoment::new(self, there)?;
-        let when = match (self.every, self.after) {
+        let at = match (self.every, self.after) {
             // The wall time of another zone would not stay.
             (Some(_), None) if self.is_vague || zone != here => return Err(Unclear::Vague),
-            (Some(every), None) => return moment.repeated(every),
+            (Some((interval, unit)), None) => return moment.repeated(interval, unit),
             (Some(_), Some(_)) => return Err(Unclear::Several),
             (None, _) if self.start.is_some() => return Err(Unclear::Vague),
             (None, Some(after)) => moment.later(after)?,
             (None, None) if self.is_vague && moment.clock.is_none() => return Err(Unclear::Vague),
             (None, None) => moment.once()?,
         };
+        // "EST" in summer is an hour off.
         let said = self.zone.as_ref().and_then(|said| said.abbreviation);
-        Ok(match when {
-            // "EST" in summer is an hour off.
-            When::Once(at) if said.is_some_and(|said| at.strftime("%Z").to_string() != said) => {
-                return Err(Unclear::Impossible);
-            }
-            When::Once(at) => When::Once(at.with_time_zone(here.clone())),
-            When::Past(at) => When::Past(at.with_time_zone(here.clone())),
-            when => when,
-        })
+        let is_off = said.is_some_and(|said| at.strftime("%Z").to_string() != said);
+        match (at > *now, at.with_time_zone(here.clone())) {
+            (true, _) if is_off => Err(Unclear::Impossible),
+            (true, at) => Ok(When::Once(at)),
+            (false, at) => Ok(When::Past(at)),
+        }
     }
 
     fn cycle(&self, unit: CycleUnit) -> Result<Cycle, Unclear> {
+        use SaidDay::*;
+        let of_weekdays = |days| Cycle::of_weekdays(days).ok_or(Unclear::Vague);
         match (unit, self.day) {
-            (CycleUnit::Day, None | Some(SaidDay::Plus(0))) => Ok(Cycle::Daily),
-            (CycleUnit::Week, None) => {
-                Cycle::of_weekdays(self.weekdays.clone()).ok_or(Unclear::Vague)
+            (CycleUnit::Day, None | Some(Plus(0))) => Ok(Cycle::Daily),
+            (CycleUnit::Week, None) => of_weekdays(self.weekdays.clone()),
+            (CycleUnit::Week, Some(Weekday(day, None))) => {
+                of_weekdays([&self.weekdays[..], &[day]].concat())
             }
-            (CycleUnit::Week, Some(SaidDay::Weekday(weekday, None))) => {
-                let days = self.weekdays.iter().copied().chain([weekday]).collect();
-                Cycle::of_weekdays(days).ok_or(Unclear::Vague)
-            }
-            (CycleUnit::Month, Some(SaidDay::DayOfMonth(day @ 1..=31, None))) => {
-                Ok(Cycle::Monthly(day))
-            }
-            (CycleUnit::Month, Some(SaidDay::DayOfMonth(_, None))) => Err(Unclear::Impossible),
-            (CycleUnit::Month, Some(SaidDay::LastDay(0))) => Ok(Cycle::LastDay),
-            (CycleUnit::Month, Some(SaidDay::NthWeekday(nth, weekday, None))) => {
-                Ok(Cycle::NthWeekday(nth, weekday))
-            }
-            (CycleUnit::Year, Some(SaidDay::Date(None, month, day))) => {
+            (CycleUnit::Month, Some(DayOfMonth(day @ 1..=31, None))) => Ok(Cycle::Monthly(day)),
+            (CycleUnit::Month, Some(DayOfMonth(_, None))) => Err(Unclear::Impossible),
+            (CycleUnit::Month, Some(LastDay(0))) => Ok(Cycle::LastDay),
+            (CycleUnit::Month, Some(NthWeekday(nth, day, None))) => Ok(Cycle::NthWeekday(nth, day)),
+            (CycleUnit::Year, Some(Date(None, month, day))) => {
                 // A leap year has every date.
-                Date::new(2000, month, day)?;
+                civil::Date::new(2000, month, day)?;
                 Ok(Cycle::Yearly(month, day))
             }
             _ => Err(Unclear::Vague),
@@ -203,7 +195,7 @@ impl<'s> SaidMoment<'s> {
     }
 
     /// Returns the moment of a day and a time.
-    fn once(&self) -> Result<When, Unclear> {
+    fn once(&self) -> Result<Zoned, Unclear> {
         let today = self.now.date();
         let SaidTime { day, part, .. } = self.said;
         let mut dates = match day {
@@ -239,52 +231,48 @@ impl<'s> SaidMoment<'s> {
             }
             (None, _) => last.date() == today && (part.is_none() || is_going),
         };
-        match coming {
-            _ if is_going && self.clock.is_none() => Err(Unclear::Vague),
-            Some(moment) => Ok(When::Once(moment.clone())),
-            None => Ok(When::Past(last.clone())),
+        match is_going && self.clock.is_none() {
+            true => Err(Unclear::Vague),
+            false => Ok(coming.unwrap_or(last).clone()),
         }
     }
 
     /// Returns the moment that is so much later.
-    fn later(&self, after: SaidLength) -> Result<When, Unclear> {
+    fn later(&self, after: SaidLength) -> Result<Zoned, Unclear> {
         let SaidLength { months, days, seconds, is_from_day } = after;
         let span = Span::new().try_months(months)?.try_days(days)?.try_seconds(seconds)?;
         let SaidTime { day, part, .. } = self.said;
         let (today, has_time) = (self.now.date(), self.clock.is_some() || part.is_some());
-        let at = if seconds != 0 || (day.is_none() && !has_time) {
-            if has_time || !matches!(day, None | Some(SaidDay::Plus(0))) {
-                return Err(Unclear::Several);
-            }
-            self.now.checked_add(span)?
-        } else {
-            let date = match *day {
-                None => today.checked_add(span)?,
-                Some(day) if is_from_day => day.dates(today)?[0].checked_add(span)?,
-                // "in two weeks on Monday"
-                Some(SaidDay::Weekday(weekday, None)) if months == 0 && days % 7 == 0 => {
-                    SaidDay::Weekday(weekday, Some(0)).dates(today.checked_add(span)?)?[0]
-                }
-                Some(_) => return Err(Unclear::Several),
+        if seconds != 0 || (day.is_none() && !has_time) {
+            let at = self.now.checked_add(span)?;
+            return match day {
+                None | Some(SaidDay::Plus(0)) if has_time => Err(Unclear::Several),
+                None | Some(SaidDay::Plus(0)) if at == self.now => Err(Unclear::Impossible),
+                None | Some(SaidDay::Plus(0)) => Ok(at),
+                Some(_) => Err(Unclear::Several),
             };
-            if self.is_small_hour || self.is_after_midnight {
-                return Err(Unclear::Vague);
-            }
-            self.on(date)?
-        };
-        match at.cmp(&self.now) {
-            Ordering::Equal if !has_time && day.is_none() => Err(Unclear::Impossible),
-            Ordering::Less | Ordering::Equal => Ok(When::Past(at)),
-            Ordering::Greater => Ok(When::Once(at)),
         }
+        if self.is_small_hour || self.is_after_midnight {
+            return Err(Unclear::Vague);
+        }
+        let date = match *day {
+            None => today.checked_add(span)?,
+            Some(day) if is_from_day => day.dates(today)?[0].checked_add(span)?,
+            // "in two weeks on Monday"
+            Some(SaidDay::Weekday(weekday, None)) if months == 0 && days % 7 == 0 => {
+                SaidDay::Weekday(weekday, Some(0)).dates(today.checked_add(span)?)?[0]
+            }
+            Some(_) => return Err(Unclear::Several),
+        };
+        Ok(self.on(date)?)
     }
 
     /// Returns the recurrence, and when it is first.
-    fn repeated(&self, every: SaidEvery) -> Result<When, Unclear> {
-        if !(1..=MAX_INTERVAL).contains(&every.interval) {
+    fn repeated(&self, interval: i64, unit: CycleUnit) -> Result<When, Unclear> {
+        if !(1..=MAX_INTERVAL).contains(&interval) {
             return Err(Unclear::Impossible);
         }
-        let cycle = self.said.cycle(every.unit)?;
+        let cycle = self.said.cycle(unit)?;
         if (self.is_small_hour || self.is_after_midnight) && cycle != Cycle::Daily {
             return Err(Unclear::Vague);
         }
@@ -298,8 +286,8 @@ impl<'s> SaidMoment<'s> {
             None => self.now.clone(),
         };
         let first = recurrence.next_after(&begin).ok_or(Unclear::Impossible)?;
-        if every.interval > 1 {
-            recurrence.interval = Some(Interval { every: every.interval, from: first.date() });
+        if interval > 1 {
+            recurrence.interval = Some(Interval { every: interval, from: first.date() });
         }
         Ok(When::Every(recurrence, first))
     }

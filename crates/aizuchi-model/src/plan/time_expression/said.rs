@@ -13,7 +13,8 @@ pub struct SaidTime {
     pub clock: Option<SaidClock>,
     pub part: Option<DayPart>,
     pub after: Option<SaidLength>,
-    pub every: Option<SaidEvery>,
+    /// Each so many-th day, week, month or year.
+    pub every: Option<(i64, CycleUnit)>,
     /// From when on it recurs.
     pub start: Option<SaidDay>,
     pub zone: Option<SaidZone>,
@@ -91,12 +92,6 @@ pub struct SaidLength {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaidEvery {
-    pub interval: i64,
-    pub unit: CycleUnit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CycleUnit {
     Day,
     Week,
@@ -153,7 +148,7 @@ impl SaidTime {
     /// Adds what another part or place of the text says.
     pub fn add(&mut self, other: Self) {
         other.day.into_iter().for_each(|day| self.add_day(day));
-        other.every.into_iter().for_each(|every| self.add_every(every));
+        other.every.into_iter().for_each(|(interval, unit)| self.add_every(interval, unit));
         let is_twice = is_other(self.clock, other.clock) || is_other(self.part, other.part);
         if is_twice || self.after.is_some() && other.after.is_some() {
             self.fail(Unclear::Several);
@@ -183,20 +178,19 @@ impl SaidTime {
         }
     }
 
-    fn add_every(&mut self, every: SaidEvery) {
-        let said = self.every.unwrap_or(every);
-        let interval = said.interval.max(every.interval);
-        // 「平日の毎朝」
-        let unit = match (said.unit, every.unit) {
-            (said, unit) if said == unit => unit,
+    fn add_every(&mut self, interval: i64, unit: CycleUnit) {
+        let (interval_before, unit_before) = self.every.unwrap_or((interval, unit));
+        let interval = interval.max(interval_before);
+        self.every = match (unit_before, unit) {
+            (before, unit) if before == unit => Some((interval, unit)),
+            // 「平日の毎朝」
             (CycleUnit::Day, CycleUnit::Week) | (CycleUnit::Week, CycleUnit::Day)
                 if interval == 1 =>
             {
-                CycleUnit::Week
+                Some((interval, CycleUnit::Week))
             }
             _ => return self.fail(Unclear::Several),
         };
-        self.every = Some(SaidEvery { interval, unit });
     }
 }
 
