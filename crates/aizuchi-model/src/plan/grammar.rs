@@ -31,7 +31,7 @@ const NUMBER: &str = "#";
 const ANYTHING: &str = "";
 
 struct RuleLine {
-    meaning: Meaning,
+    meaning: Option<&'static str>,
     parts: Vec<Part>,
 }
 
@@ -54,31 +54,14 @@ enum Part {
 }
 
 /// What is read for a slot.
-#[derive(Clone)]
 pub struct Capture {
     pub slot: &'static str,
     pub tokens: Range<usize>,
-    pub value: Meaning,
-}
-
-#[derive(Clone, Copy)]
-pub enum Meaning {
-    None,
-    Number(i64),
-    Text(&'static str),
+    pub meaning: Option<&'static str>,
 }
 
 /// What the phrases do not declare: tells where it ends if it is next. A condition that holds ends where it begins.
 pub type PhraseContext<'t> = &'t dyn Fn(&str, &PhraseReader<'_>) -> Option<usize>;
-
-impl Capture {
-    pub fn meaning(&self) -> Option<&'static str> {
-        match self.value {
-            Meaning::Text(meaning) => Some(meaning),
-            Meaning::None | Meaning::Number(_) => None,
-        }
-    }
-}
 
 impl Grammar {
     fn read() -> Self {
@@ -90,8 +73,7 @@ impl Grammar {
         let mut grammar = Self { rules: names.iter().map(|_| Rule::default()).collect(), names };
         for (rule, meaning, mut text) in entries() {
             let mut read = grammar.lines(&mut text);
-            read.iter_mut()
-                .for_each(|line| line.meaning = meaning.map_or(Meaning::None, Meaning::Text));
+            read.iter_mut().for_each(|line| line.meaning = meaning);
             grammar.rules[grammar.names[rule]].lines.extend(read);
         }
         for rule in 0..grammar.rules.len() {
@@ -143,7 +125,7 @@ impl Grammar {
                 }
                 None => {}
             }
-            lines.push(RuleLine { meaning: Meaning::None, parts: mem::take(&mut parts) });
+            lines.push(RuleLine { meaning: None, parts: mem::take(&mut parts) });
             if mark != Some('|') {
                 return lines;
             }
@@ -162,7 +144,7 @@ impl Grammar {
             Some('{') => self.slot(inside('}')),
             Some('<') => {
                 let names = inside('>').split('|').map(Part::Other);
-                let lines = names.map(|it| RuleLine { meaning: Meaning::None, parts: vec![it] });
+                let lines = names.map(|it| RuleLine { meaning: None, parts: vec![it] });
                 Part::Choice(lines.collect())
             }
             Some('(') => {
@@ -269,25 +251,24 @@ impl<'t> PhraseReader<'t> {
         self.read(rule).is_some()
     }
 
-    /// Whether a phrase of a rule is next.
-    pub fn is_at(mut self, rule: &str) -> bool {
-        self.eat(rule)
-    }
-
     /// Goes behind the longest phrase of a rule that is next, and returns what it says, at last the whole.
     pub fn read(&mut self, rule: &str) -> Option<Vec<Capture>> {
         let place = GRAMMAR.names.get(rule);
         debug_assert!(place.is_some(), "no rule {rule}");
         let (start, mut found) = (self.at, Vec::new());
-        let value = self.part(&Part::Rule(*place?), &mut found)?;
-        found.push(Capture { slot: "", tokens: start..self.at, value });
+        let meaning = self.part(&Part::Rule(*place?), &mut found)?;
+        found.push(Capture { slot: "", tokens: start..self.at, meaning });
         Some(found)
     }
 
     /// Goes behind the longest of the phrases that is next, and returns its meaning.
-    fn longest(&mut self, lines: &[RuleLine], found: &mut Vec<Capture>) -> Option<Meaning> {
+    fn longest(
+        &mut self,
+        lines: &[RuleLine],
+        found: &mut Vec<Capture>,
+    ) -> Option<Option<&'static str>> {
         let before = found.len();
-        let mut best: Option<(usize, Meaning, Vec<Capture>)> = None;
+        let mut best: Option<(usize, Option<&'static str>, Vec<Capture>)> = None;
         for line in lines {
             let mut ahead = *self;
             let is_read = line.parts.iter().all(|part| ahead.part(part, found).is_some());
@@ -302,7 +283,7 @@ impl<'t> PhraseReader<'t> {
         Some(meaning)
     }
 
-    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> Option<Meaning> {
+    fn part(&mut self, part: &Part, found: &mut Vec<Capture>) -> Option<Option<&'static str>> {
         let number = || read_number(&self.tokens[self.at..]);
         let is_there = match part {
             Part::Word(word) => self.eat_if(self.peek() == *word),
@@ -311,7 +292,7 @@ impl<'t> PhraseReader<'t> {
                 let (number, count) = number()?;
                 let is_meant = range.contains(&number) && is_of_kind(kind, self.peek());
                 self.at += count;
-                return is_meant.then_some(Meaning::Number(number));
+                is_meant
             }
             Part::Rule(rule) => {
                 let Rule { lines, begins } = &GRAMMAR.rules[*rule];
@@ -344,12 +325,12 @@ impl<'t> PhraseReader<'t> {
             Part::End => self.is_done(),
             Part::Slot(slot, part) => {
                 let start = self.at;
-                let value = self.part(part, found)?;
-                found.push(Capture { slot, tokens: start..self.at, value });
-                return Some(value);
+                let meaning = self.part(part, found)?;
+                found.push(Capture { slot, tokens: start..self.at, meaning });
+                return Some(meaning);
             }
         };
-        is_there.then_some(Meaning::None)
+        is_there.then_some(None)
     }
 
     fn eat_if(&mut self, is_meant: bool) -> bool {
@@ -442,12 +423,9 @@ mod tests {
     fn what_a_phrase_says_is_kept_for_its_slots() {
         let tokens = tokens("every 3 weeks");
         let found = PhraseReader::new(&tokens, 0).read("every").unwrap();
-        let value = |slot| {
-            let capture = found.iter().find(|it| it.slot == slot).unwrap();
-            (capture.meaning(), &found.last().unwrap().tokens)
-        };
-        assert_eq!(value("cycle"), (Some("week"), &(0..3)));
-        let number = found.iter().find(|it| it.slot == "n").unwrap();
-        assert!(matches!(number.value, Meaning::Number(3)));
+        let found: Vec<_> = found.into_iter().map(|it| (it.slot, it.tokens, it.meaning)).collect();
+        assert!(found.contains(&("n", 1..2, None)), "{found:?}");
+        assert!(found.contains(&("cycle", 2..3, Some("week"))), "{found:?}");
+        assert_eq!(found.last(), Some(&("", 0..3, None)));
     }
 }

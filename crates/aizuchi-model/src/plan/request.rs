@@ -26,7 +26,7 @@ impl PlanRequest {
     pub fn parse(text: &str, now: &Zoned) -> Option<Self> {
         let tokens = tokens(text);
         let is_verb = |at: &usize| {
-            is_japanese(&tokens[*at].text) || PhraseReader::new(&tokens, *at).is_at("verb")
+            is_japanese(&tokens[*at].text) || PhraseReader::new(&tokens, *at).eat("verb")
         };
         near_edges(&tokens).find(is_verb)?;
         let phrases = time_phrases(&tokens);
@@ -91,10 +91,7 @@ impl PlanOrder<'_> {
         let quoted = pairs.iter().find_map(|(open, close)| {
             what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
         });
-        match quoted.unwrap_or(&what) {
-            "here" | "again" => String::new(),
-            what => what.to_owned(),
-        }
+        quoted.unwrap_or(&what).to_owned()
     }
 }
 

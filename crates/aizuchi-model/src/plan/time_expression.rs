@@ -87,11 +87,8 @@ fn bare_clock(tokens: &[Token]) -> Option<TimePhrase> {
     let (mut reader, mut said) = (PhraseReader::new(tokens, at), SaidTime::default());
     let is_asked = ["", "it", "to", "that"].contains(&reader.before());
     let is_read = is_asked && read_part(&mut reader, &mut said, Lead::At);
-    (is_read && said.clock.is_some() && reader.is_done()).then(|| TimePhrase {
-        said,
-        tokens: at..reader.at,
-        lead: Lead::At,
-    })
+    let is_whole = said.clock.is_some() && reader.is_done();
+    (is_read && is_whole).then(|| TimePhrase { said, tokens: at..reader.at, lead: Lead::At })
 }
 
 /// Finds each place of a text that says when.
@@ -138,7 +135,7 @@ fn read_phrase(reader: &mut PhraseReader<'_>) -> Option<TimePhrase> {
 }
 
 fn read_lead(reader: &mut PhraseReader<'_>) -> Lead {
-    let lead = reader.read("lead").and_then(|found| found.last()?.meaning());
+    let lead = reader.read("lead").and_then(|found| found.last()?.meaning);
     lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }
 

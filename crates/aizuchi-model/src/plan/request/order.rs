@@ -60,7 +60,7 @@ impl<'m> PlanOrder<'m> {
         let language = if self.is_japanese { "japanese" } else { "english" };
         let found = self.read(language, self.start)?;
         let verb = capture(&found, "verb")?;
-        let (kind, used) = verb.meaning()?.split_once(' ')?;
+        let (kind, used) = verb.meaning?.split_once(' ')?;
         (self.kind, self.used) = (kind.parse().ok()?, used.parse().ok()?);
         self.verb = verb.tokens.clone();
         let condition = near_edges(self.tokens).find_map(|at| self.read("unanswered", at));
@@ -68,7 +68,7 @@ impl<'m> PlanOrder<'m> {
         if self.is_japanese {
             return self.read_japanese();
         }
-        self.whom = capture(&found, "whom").and_then(|whom| match whom.meaning()? {
+        self.whom = capture(&found, "whom").and_then(|whom| match whom.meaning? {
             "channel" => Some(Whom::Channel),
             "named" => {
                 let name = self.name(&whom.tokens);
@@ -142,26 +142,22 @@ impl<'m> PlanOrder<'m> {
 
     /// Reads "@bob", "Rin", "@Ann Lee".
     fn name_end(&self, start: usize) -> Option<usize> {
-        let mut reader = PhraseReader::new(self.tokens, start);
-        let is_mention = reader.peek() == "@";
-        reader.at += usize::from(is_mention);
-        let is_word = reader.peek().starts_with(char::is_alphanumeric);
-        let is_other = reader.is_at("no_name") || self.time_at(reader.at).is_some();
+        let is_mention = self.tokens.get(start)?.text == "@";
+        let first = start + usize::from(is_mention);
+        let is_word = self.tokens.get(first)?.text.starts_with(char::is_alphanumeric);
+        let is_other = self.is_at("no_name", first) || self.time_at(first).is_some();
         if !is_word || is_other && !is_mention {
             return None;
         }
-        let last = reader.at + 8;
-        reader.at += 1;
-        while let Some(token) = self.tokens.get(reader.at).filter(|_| reader.at <= last) {
-            let is_close = !token.is_spaced && !reader.is_at("name_end");
+        let goes_on = |at: &usize| {
+            let [before, token] = [&self.tokens[at - 1], &self.tokens[*at]];
+            let is_close = !token.is_spaced && !self.is_at("name_end", *at);
             let is_capital = self.text[token.range.clone()].starts_with(char::is_uppercase);
-            let is_kanji = is_mention && is_japanese(&token.text) && is_japanese(reader.before());
-            if !is_close && !((is_capital || is_kanji) && self.time_at(reader.at).is_none()) {
-                break;
-            }
-            reader.at += 1;
-        }
-        Some(reader.at)
+            let is_kanji = is_mention && is_japanese(&token.text) && is_japanese(&before.text);
+            is_close || (is_capital || is_kanji) && self.time_at(*at).is_none()
+        };
+        let more = (first + 1..self.tokens.len().min(first + 9)).take_while(goes_on);
+        Some(first + 1 + more.count())
     }
 
     /// Returns where "again" and 「もう一度」 stand.
@@ -308,7 +304,7 @@ impl<'m> PlanOrder<'m> {
             let found = self.read("japanese_whom", at)?;
             let whole = found.last()?;
             let tokens = &whole.tokens;
-            let whom = match whole.meaning() {
+            let whom = match whole.meaning {
                 Some("channel") => Whom::Channel,
                 Some("asker") => Whom::Asker,
                 _ => {

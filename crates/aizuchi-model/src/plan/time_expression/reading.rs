@@ -5,13 +5,13 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::plan::grammar::{Capture, Meaning, PhraseReader};
+use crate::plan::grammar::{Capture, PhraseReader};
 use crate::plan::recurrence::{WEEKDAYS, weekday_of};
 use crate::plan::time_expression::said::{
     CycleUnit, DayHalf, SaidClock, SaidDay, SaidLength, SaidTime, SaidZone,
 };
 use crate::plan::time_expression::{Lead, Unclear};
-use crate::plan::token::Token;
+use crate::plan::token::{Token, read_number};
 
 /// The rules of a time's parts, in the order in which they are tried.
 const PARTS: [&str; 8] = ["every", "length", "vague", "day", "clock", "part", "said_zone", "limit"];
@@ -76,15 +76,13 @@ struct PartReading<'r> {
 }
 
 impl PartReading<'_> {
-    fn read(&mut self, Capture { slot, tokens, value }: Capture) {
-        match value {
-            Meaning::Number(number) => self.numbers.push((slot, number)),
-            Meaning::Text(meaning) => match constant(meaning) {
-                Some(number) => self.numbers.push((slot, number)),
-                None => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
-            },
-            Meaning::None if slot == "city" => self.city = tokens,
-            Meaning::None => {}
+    fn read(&mut self, Capture { slot, tokens, meaning }: Capture) {
+        let said = || Some(read_number(&self.tokens[tokens.clone()])?.0);
+        match (meaning.map_or_else(said, constant), meaning) {
+            (Some(number), _) => self.numbers.push((slot, number)),
+            (None, Some(meaning)) => meaning.split(", ").for_each(|meaning| self.apply(meaning)),
+            (None, None) if slot == "city" => self.city = tokens,
+            (None, None) => {}
         }
     }
 
@@ -109,12 +107,10 @@ impl PartReading<'_> {
             "first_day" => said.day = Some(DayOfMonth(1, Some(count))),
             "day_of_month" => self.said.day = Some(DayOfMonth(self.small("day"), None)),
             "date" => {
-                let date = Date(self.year(), self.small("month"), self.small("day"));
-                self.said.day = Some(date);
+                self.said.day = Some(Date(self.year(), self.small("month"), self.small("day")));
             }
             "slashed" => {
-                let date = Slashed(self.year(), self.small("one"), self.small("other"));
-                self.said.day = Some(date);
+                self.said.day = Some(Slashed(self.year(), self.small("one"), self.small("other")));
             }
             "nth" => {
                 let nth = if first.is_some() { -1 } else { self.small("nth") };
@@ -275,8 +271,8 @@ mod tests {
         ];
         for (rule, meaning, _) in entries() {
             if let Some(meaning) = meaning.filter(|_| !others.contains(&rule)) {
-                let value = Meaning::Text(meaning);
-                PartReading::default().read(Capture { slot: rule, tokens: 0..0, value });
+                let meaning = Some(meaning);
+                PartReading::default().read(Capture { slot: rule, tokens: 0..0, meaning });
             }
         }
     }

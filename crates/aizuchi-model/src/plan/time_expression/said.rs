@@ -165,16 +165,14 @@ impl SaidTime {
     }
 
     fn add_day(&mut self, day: SaidDay) {
-        match self.day {
-            None => self.day = Some(day),
-            Some(said) => match joined(said, day).or_else(|| joined(day, said)) {
-                Some((day, weekday)) => {
-                    self.day = Some(day);
-                    self.weekdays.extend(weekday);
-                }
-                None if said == day => {}
-                None => self.fail(Unclear::Several),
-            },
+        let Some(said) = self.day.replace(day) else { return };
+        match joined(said, day).or_else(|| joined(day, said)) {
+            Some((day, weekday)) => {
+                self.day = Some(day);
+                self.weekdays.extend(weekday);
+            }
+            None if said == day => {}
+            None => self.fail(Unclear::Several),
         }
     }
 
