@@ -44,12 +44,9 @@ impl PlanRequest {
 
 /// "Summarize today" and "what we decided last week" name no time for it.
 fn is_of_past_or_now(said: &SaidTime) -> bool {
-    let is_past = match said.day {
-        Some(SaidDay::Plus(days)) => days <= 0,
-        Some(SaidDay::Week(weeks) | SaidDay::Month(weeks) | SaidDay::Year(weeks)) => weeks <= 0,
-        _ => false,
-    };
-    is_past && said.is_day_alone()
+    use SaidDay::*;
+    said.is_day_alone()
+        && matches!(said.day, Some(Plus(..=0) | Week(..=0) | Month(..=0) | Year(..=0)))
 }
 
 impl PlanOrder<'_> {

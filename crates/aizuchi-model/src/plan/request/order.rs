@@ -68,16 +68,14 @@ impl<'m> PlanOrder<'m> {
         if self.is_japanese {
             return self.read_japanese();
         }
-        self.whom = capture(&found, "whom").and_then(|whom| match whom.meaning? {
-            "channel" => Some(Whom::Channel),
-            "named" => {
-                let name = self.name(&whom.tokens);
-                let asked = condition.as_ref().and_then(|it| capture(it, "asked"));
-                let asked = asked.filter(|_| ["her", "him", "them"].contains(&&*name));
-                Some(Whom::Named(asked.map_or(name, |asked| self.name(&asked.tokens))))
-            }
-            _ => Some(Whom::Asker),
-        });
+        self.whom = self.whom_in(&found);
+        let asked = condition.as_ref().and_then(|it| capture(it, "asked"));
+        let asked = asked.map(|asked| self.name(&asked.tokens));
+        if let (Some(Whom::Named(name)), Some(asked)) = (&mut self.whom, asked)
+            && ["her", "him", "them"].contains(&&**name)
+        {
+            *name = asked;
+        }
         self.read_english(&found)
     }
 
@@ -98,6 +96,12 @@ impl<'m> PlanOrder<'m> {
             "condition" => self.condition.is_some(),
             "order" => at == self.verb.start,
             "first" => at == 0,
+            "told" => {
+                let ends =
+                    |it: &TimePhrase| [it.tokens.end, self.behind("particle", it.tokens.end)];
+                let begins = at == 0 || self.phrases.iter().any(|time| ends(time).contains(&at));
+                begins && self.used == VerbUse::Tell
+            }
             "free" => at == 0 || !is_name_part(&self.tokens[at - 1].text),
             "clause" => {
                 let is_inside = |it: &TimePhrase| it.tokens.start < at && at < it.tokens.end;
@@ -298,35 +302,21 @@ impl<'m> PlanOrder<'m> {
             || is_kept && (is_quoted || is_opened && self.kind != PlanKind::Reminder)
     }
 
-    /// Finds whom it is said to, with the tokens: 「みんなに」, 「@bobに」 or 「ボブさんに」 before the order or at the beginning.
+    /// Finds whom it is said to, with the tokens: 「みんなに」, 「@bobに」 or 「ボブさんに」.
     fn japanese_whom(&self) -> Option<(Whom, Range<usize>)> {
         near_edges(self.tokens).take_while(|at| *at < self.verb.start).find_map(|at| {
             let found = self.read("japanese_whom", at)?;
-            let whole = found.last()?;
-            let tokens = &whole.tokens;
-            let whom = match whole.meaning {
-                Some("channel") => Whom::Channel,
-                Some("asker") => Whom::Asker,
-                _ => {
-                    let begins = at == 0
-                        || self.phrases.iter().any(|time| {
-                            [time.tokens.end, self.behind("particle", time.tokens.end)]
-                                .contains(&at)
-                        });
-                    let ends = [tokens.end, self.behind("again", tokens.end)];
-                    let is_person =
-                        self.tokens[at].text == "@" || self.time_at(tokens.end).is_some();
-                    let is_whom = self.condition.is_some()
-                        || ends.contains(&self.verb.start)
-                        || begins && self.used == VerbUse::Tell
-                        || at == 0 && is_person;
-                    let name =
-                        capture(&found, "name").filter(|it| is_whom && !it.tokens.is_empty())?;
-                    Whom::Named(self.text_of(&name.tokens).to_owned())
-                }
-            };
-            Some((whom, tokens.clone()))
+            Some((self.whom_in(&found)?, found.last()?.tokens.clone()))
         })
+    }
+
+    fn whom_in(&self, found: &[Capture]) -> Option<Whom> {
+        let is_whom = |it: &&Capture| ["whom", ""].contains(&it.slot) && it.meaning.is_some();
+        match found.iter().find(is_whom)?.meaning? {
+            "channel" => Some(Whom::Channel),
+            "named" => Some(Whom::Named(self.name(&capture(found, "name")?.tokens))),
+            _ => Some(Whom::Asker),
+        }
     }
 }
 
