@@ -78,12 +78,13 @@ impl PlanOrder<'_> {
             let mut lasts = start.max(end.saturating_sub(MAX_TOKENS))..end;
             end = lasts.find(|at| behind("behind_what", *at, end) == end).unwrap_or(end);
         }
-        if self.is_japanese {
+        let is_japanese = self.language == "japanese";
+        if is_japanese {
             start = behind("before_japanese", start, end);
         }
         let parts = kept[start..end].chunk_by(|at, next| at + 1 == *next);
         let parts = parts.map(|part| self.text_of(&(part[0]..part[0] + part.len())));
-        let what = parts.collect::<Vec<_>>().join(if self.is_japanese { "" } else { " " });
+        let what = parts.collect::<Vec<_>>().join(if is_japanese { "" } else { " " });
         let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
         let quoted = pairs.iter().find_map(|(open, close)| {
             what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))

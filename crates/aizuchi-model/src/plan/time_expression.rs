@@ -70,14 +70,21 @@ const EDGE: usize = 250;
 /// Finds when a text says, with its place there. Several times are one if they complete each other.
 pub fn parse_time(text: &str, now: &Zoned) -> Option<(When, Range<usize>)> {
     let tokens = tokens(text);
-    let mut phrases = time_phrases(&tokens).into_iter();
-    let mut whole = phrases.next().or_else(|| bare_clock(&tokens))?;
-    for phrase in phrases {
-        whole.said.add(phrase.said);
-        whole.tokens.end = phrase.tokens.end;
+    let mut phrases = time_phrases(&tokens);
+    if phrases.is_empty() {
+        phrases.extend(bare_clock(&tokens));
     }
-    let bytes = tokens[whole.tokens.start].range.start..tokens[whole.tokens.end - 1].range.end;
-    Some((whole.said.resolve(now), bytes))
+    let (first, last) = (phrases.first()?.tokens.start, phrases.last()?.tokens.end);
+    let bytes = tokens[first].range.start..tokens[last - 1].range.end;
+    Some((joined(&phrases).resolve(now), bytes))
+}
+
+/// Returns the time of several places of a text.
+pub fn joined<'t>(phrases: impl IntoIterator<Item = &'t TimePhrase>) -> SaidTime {
+    phrases.into_iter().fold(SaidTime::default(), |mut all, phrase| {
+        all.add(phrase.said.clone());
+        all
+    })
 }
 
 /// Finds the clock time of "make it 5", "move it to 5".

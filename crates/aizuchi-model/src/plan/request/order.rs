@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::plan::grammar::{Capture, PhraseReader, is_name_part};
 use crate::plan::time_expression::said::SaidTime;
-use crate::plan::time_expression::{Lead, TimePhrase, Unclear, near_edges};
+use crate::plan::time_expression::{Lead, TimePhrase, Unclear, joined, near_edges};
 use crate::plan::token::{Token, is_japanese};
 use crate::plan::{PlanKind, Whom};
 
@@ -29,7 +29,8 @@ pub(super) struct PlanOrder<'m> {
     pub text: &'m str,
     pub tokens: &'m [Token],
     pub phrases: &'m [TimePhrase],
-    pub is_japanese: bool,
+    /// Its rule.
+    pub language: &'static str,
     pub start: usize,
     pub kind: PlanKind,
     pub used: VerbUse,
@@ -49,23 +50,22 @@ pub(super) struct PlanOrder<'m> {
 
 impl<'m> PlanOrder<'m> {
     pub fn find(text: &'m str, tokens: &'m [Token], phrases: &'m [TimePhrase]) -> Option<Self> {
-        let at = |start, is_japanese| {
-            Self { text, tokens, phrases, is_japanese, start, ..Self::default() }.read_order()
+        let order = |start, language| {
+            Self { text, tokens, phrases, language, start, ..Self::default() }.read_order()
         };
-        let find = |is_japanese| near_edges(tokens).find_map(|start| at(start, is_japanese));
-        find(true).or_else(|| find(false))
+        let find = |language| near_edges(tokens).find_map(|start| order(start, language));
+        find("japanese").or_else(|| find("english"))
     }
 
     fn read_order(mut self) -> Option<Self> {
-        let language = if self.is_japanese { "japanese" } else { "english" };
-        let found = self.read(language, self.start)?;
+        let found = self.read(self.language, self.start)?;
         let verb = capture(&found, "verb")?;
         let (kind, used) = verb.meaning?.split_once(' ')?;
         (self.kind, self.used) = (kind.parse().ok()?, used.parse().ok()?);
         self.verb = verb.tokens.clone();
         let condition = near_edges(self.tokens).find_map(|at| self.read("unanswered", at));
         self.condition = condition.as_ref().and_then(|it| it.last()).map(|it| it.tokens.clone());
-        if self.is_japanese {
+        if self.language == "japanese" {
             return self.read_japanese();
         }
         self.whom = self.whom_in(&found);
@@ -91,8 +91,7 @@ impl<'m> PlanOrder<'m> {
         let is_so = match name {
             "time" => return self.time_at(at).map(|time| time.tokens.end),
             "name" => return self.name_end(at),
-            "english" => !self.is_japanese,
-            "japanese" => self.is_japanese,
+            "english" | "japanese" => name == self.language,
             "condition" => self.condition.is_some(),
             "order" => at == self.verb.start,
             "first" => at == 0,
@@ -202,7 +201,7 @@ impl<'m> PlanOrder<'m> {
             () if is_bound || is_event => Some(Unclear::Vague),
             () => used.is_empty().then_some(Unclear::NoTime),
         };
-        self.said = trouble.map_or_else(|| joined(used), SaidTime::unclear);
+        self.said = trouble.map_or_else(|| joined(used.iter().copied()), SaidTime::unclear);
         // "tell me about the deploy on Friday" wants to know it now.
         let asks_now = self.is_at("telling", self.verb.start) && !self.is_at("told", fillers.end);
         let is_last = |last: &TimePhrase| {
@@ -256,7 +255,7 @@ impl<'m> PlanOrder<'m> {
         let has_trouble = || self.phrases.iter().any(|it| it.said.trouble.is_some());
         self.said = match () {
             () if times.iter().any(is_elsewhere) => SaidTime::unclear(Unclear::Impossible),
-            () if !times.is_empty() => joined(&times),
+            () if !times.is_empty() => joined(times.iter().copied()),
             () if has_trouble() => SaidTime::unclear(Unclear::Vague),
             () => SaidTime::unclear(Unclear::NoTime),
         };
@@ -326,17 +325,9 @@ fn capture<'f>(found: &'f [Capture], slot: &str) -> Option<&'f Capture> {
 
 /// "remind me tomorrow to call Bob at 3": is that when to call, or when to be reminded?
 fn is_split(heads: &[&TimePhrase], tails: &[&TimePhrase]) -> bool {
-    let head = joined(heads);
+    let head = joined(heads.iter().copied());
     tails.iter().any(|tail| {
         head.is_day_alone() && tail.said.is_clock_alone() && tail.lead == Lead::At
             || head.is_clock_alone() && tail.said.is_day_alone() && tail.lead == Lead::On
-    })
-}
-
-/// Returns the time of several places of a text.
-fn joined(times: &[&TimePhrase]) -> SaidTime {
-    times.iter().fold(SaidTime::default(), |mut all, time| {
-        all.add(time.said.clone());
-        all
     })
 }

@@ -8,7 +8,7 @@ use jiff::tz::{Offset, TimeZone};
 use crate::plan::grammar::{Capture, PhraseReader};
 use crate::plan::recurrence::{WEEKDAYS, weekday_of};
 use crate::plan::time_expression::said::{
-    CycleUnit, DayHalf, SaidClock, SaidDay, SaidLength, SaidTime, SaidZone,
+    CycleUnit, DayHalf, SaidClock, SaidDay, SaidLength, SaidTime,
 };
 use crate::plan::time_expression::{Lead, Unclear};
 use crate::plan::token::{Token, read_number};
@@ -233,7 +233,7 @@ impl PartReading<'_> {
 
     fn add_zone(&mut self, zone: Option<TimeZone>, abbreviation: Option<&'static str>) {
         match zone {
-            Some(zone) => self.said.zone = Some(SaidZone { zone, abbreviation }),
+            Some(zone) => self.said.zone = Some((zone, abbreviation)),
             None => self.said.fail(Unclear::Impossible),
         }
     }

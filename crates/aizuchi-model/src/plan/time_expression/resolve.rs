@@ -43,10 +43,6 @@ impl DayPart {
         }
     }
 
-    fn time(self) -> Time {
-        time(self.hours().0.start, 0, 0, 0)
-    }
-
     /// Returns the hour that one of the 12-hour clock is in this part of the day.
     fn hour(self, hour: i8) -> Option<i8> {
         [hour, hour + 12, hour + 24].into_iter().find(|hour| self.hours().1.contains(hour))
@@ -90,7 +86,7 @@ impl SaidTime {
     fn moment(&self, now: &Zoned) -> Result<When, Unclear> {
         self.trouble.map_or(Ok(()), Err)?;
         let here = now.time_zone();
-        let zone = self.zone.as_ref().map_or(here, |said| &said.zone);
+        let zone = self.zone.as_ref().map_or(here, |(zone, _)| zone);
         let there = now.with_time_zone(zone.clone());
         // Whose tomorrow is it?
         let is_dated = matches!(self.day, None | Some(SaidDay::Date(..)));
@@ -109,7 +105,7 @@ impl SaidTime {
             (None, None) => moment.once()?,
         };
         // "EST" in summer is an hour off.
-        let said = self.zone.as_ref().and_then(|said| said.abbreviation);
+        let said = self.zone.as_ref().and_then(|(_, said)| *said);
         let is_off = said.is_some_and(|said| at.strftime("%Z").to_string() != said);
         match (at > *now, at.with_time_zone(here.clone())) {
             (true, _) if is_off => Err(Unclear::Impossible),
@@ -187,11 +183,12 @@ impl<'s> SaidMoment<'s> {
     }
 
     fn time(&self) -> Time {
-        let default = match self.said.day {
-            Some(SaidDay::EndOfWeek(_)) => WORK_ENDS,
-            _ => DAY_BEGINS,
+        let default = match (self.said.part, self.said.day) {
+            (Some(part), _) => time(part.hours().0.start, 0, 0, 0),
+            (None, Some(SaidDay::EndOfWeek(_))) => WORK_ENDS,
+            (None, _) => DAY_BEGINS,
         };
-        self.clock.unwrap_or(self.said.part.map_or(default, DayPart::time))
+        self.clock.unwrap_or(default)
     }
 
     /// Returns the moment of a day and a time.

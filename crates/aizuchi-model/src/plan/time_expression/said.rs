@@ -17,7 +17,8 @@ pub struct SaidTime {
     pub every: Option<(i64, CycleUnit)>,
     /// From when on it recurs.
     pub start: Option<SaidDay>,
-    pub zone: Option<SaidZone>,
+    /// With what it is called, if that is so in a part of the year only: "EST".
+    pub zone: Option<(TimeZone, Option<&'static str>)>,
     /// In Japanese, hours are those of the whole day, and months stand before days.
     pub is_japanese: bool,
     /// "later", "some time": it is clear only with a clock time.
@@ -97,13 +98,6 @@ pub enum CycleUnit {
     Week,
     Month,
     Year,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SaidZone {
-    pub zone: TimeZone,
-    /// "EST": what the zone is called in a part of the year.
-    pub abbreviation: Option<&'static str>,
 }
 
 impl SaidLength {
