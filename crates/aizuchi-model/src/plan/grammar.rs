@@ -2,7 +2,6 @@
 //! a text. `english.txt` tells how its lines are written.
 
 use std::collections::{HashMap, HashSet};
-use std::mem;
 use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
@@ -125,7 +124,7 @@ impl Grammar {
                 }
                 None => {}
             }
-            lines.push(RuleLine { meaning: None, parts: mem::take(&mut parts) });
+            lines.push(RuleLine { meaning: None, parts: std::mem::take(&mut parts) });
             if mark != Some('|') {
                 return lines;
             }
@@ -231,10 +230,6 @@ impl<'t> PhraseReader<'t> {
         Self { tokens, at, context: &|_, _| None }
     }
 
-    pub fn is_done(&self) -> bool {
-        self.at >= self.tokens.len()
-    }
-
     /// The next token, or nothing at the end.
     pub fn peek(&self) -> &'t str {
         self.tokens.get(self.at).map_or("", |token| &token.text)
@@ -287,7 +282,7 @@ impl<'t> PhraseReader<'t> {
         let number = || read_number(&self.tokens[self.at..]);
         let is_there = match part {
             Part::Word(word) => self.eat_if(self.peek() == *word),
-            Part::Token(is_meant) => self.eat_if(!self.is_done() && is_meant(self.peek())),
+            Part::Token(is_meant) => self.eat_if(!self.peek().is_empty() && is_meant(self.peek())),
             Part::Number(kind, range) => {
                 let (number, count) = number()?;
                 let is_meant = range.contains(&number) && is_of_kind(kind, self.peek());
@@ -322,7 +317,7 @@ impl<'t> PhraseReader<'t> {
                 ahead.part(part, &mut Vec::new()).is_some() == *is_there
             }
             Part::Close => self.tokens.get(self.at).is_some_and(|token| !token.is_spaced),
-            Part::End => self.is_done(),
+            Part::End => self.peek().is_empty(),
             Part::Slot(slot, part) => {
                 let start = self.at;
                 let meaning = self.part(part, found)?;

@@ -94,7 +94,7 @@ fn bare_clock(tokens: &[Token]) -> Option<TimePhrase> {
     let (mut reader, mut said) = (PhraseReader::new(tokens, at), SaidTime::default());
     let is_asked = ["", "it", "to", "that"].contains(&reader.before());
     let is_read = is_asked && read_part(&mut reader, &mut said, Lead::At);
-    let is_whole = said.clock.is_some() && reader.is_done();
+    let is_whole = said.clock.is_some() && reader.peek().is_empty();
     (is_read && is_whole).then(|| TimePhrase { said, tokens: at..reader.at, lead: Lead::At })
 }
 

@@ -237,8 +237,8 @@ impl<'m> PlanOrder<'m> {
         let whom = self.japanese_whom();
         let before = 0..self.verb.start;
         let agains = self.agains(before.clone());
-        let is_again =
-            !agains.is_empty() && self.kind == PlanKind::Post && self.used == VerbUse::Tell;
+        let is_told = (self.kind, self.used) == (PlanKind::Post, VerbUse::Tell);
+        let is_again = is_told && !agains.is_empty();
         match (&self.condition, &whom) {
             (Some(_), _) => self.kind = PlanKind::FollowUp,
             (None, Some(_)) if is_again => self.kind = PlanKind::FollowUp,
@@ -259,11 +259,10 @@ impl<'m> PlanOrder<'m> {
             () if has_trouble() => SaidTime::unclear(Unclear::Vague),
             () => SaidTime::unclear(Unclear::NoTime),
         };
-        let with_particle =
-            |it: &&TimePhrase| it.tokens.start..self.behind("particle", it.tokens.end);
-        self.without = times.iter().map(with_particle).collect();
-        self.without
-            .extend([self.verb.clone()].into_iter().chain(tokens).chain(self.condition.clone()));
+        let whole = |it: &&TimePhrase| it.tokens.start..self.behind("particle", it.tokens.end);
+        self.without = times.iter().map(whole).collect();
+        self.without.push(self.verb.clone());
+        self.without.extend(tokens.into_iter().chain(self.condition.clone()));
         if matches!(self.kind, PlanKind::FollowUp | PlanKind::CheckBack) {
             self.without.extend(agains);
         }

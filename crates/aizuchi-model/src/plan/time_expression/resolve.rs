@@ -59,26 +59,21 @@ impl SaidTime {
     /// Returns the moment that is meant, for somebody who says it at this time and place.
     pub fn resolve(&self, now: &Zoned) -> When {
         let mut said = self.clone();
-        match (self.day, self.clock) {
-            (Some(SaidDay::Slashed(year, one, other)), _) => {
-                let zone = now.time_zone().iana_name().unwrap_or_default();
-                let is_month_first = self.is_japanese || zone.starts_with("America/");
-                match (one, other) {
-                    (1..=12, 1..=31) if is_month_first || one == other || other > 12 => {
-                        said.day = Some(SaidDay::Date(year, one, other));
-                    }
-                    (13..=31, 1..=12) if !self.is_japanese => {
-                        said.day = Some(SaidDay::Date(year, other, one));
-                    }
-                    // Which one is the month depends on where somebody lives.
-                    (1..=12, 1..=12) => said.fail(Unclear::DayOrMonth),
-                    _ => said.fail(Unclear::Impossible),
+        if let (Some(SaidDay::Slashed(year, one, other)), None) = (self.day, self.trouble) {
+            let zone = now.time_zone().iana_name().unwrap_or_default();
+            let is_month_first = self.is_japanese || zone.starts_with("America/");
+            said.day = match (one, other) {
+                (1..=12, 1..=31) if is_month_first || one == other || other > 12 => {
+                    Some(SaidDay::Date(year, one, other))
                 }
-            }
-            (Some(SaidDay::Week(weeks)), Some(SaidClock::Unchanged)) => {
-                said.day = Some(SaidDay::Plus(weeks.saturating_mul(7)));
-            }
-            _ => {}
+                (13..=31, 1..=12) if !self.is_japanese => Some(SaidDay::Date(year, other, one)),
+                // Which one is the month depends on where somebody lives.
+                (1..=12, 1..=12) => return When::Unclear(Unclear::DayOrMonth),
+                _ => return When::Unclear(Unclear::Impossible),
+            };
+        }
+        if let (Some(SaidDay::Week(weeks)), Some(SaidClock::Unchanged)) = (self.day, self.clock) {
+            said.day = Some(SaidDay::Plus(weeks.saturating_mul(7)));
         }
         said.moment(now).unwrap_or_else(When::Unclear)
     }
