@@ -2,7 +2,7 @@
 //! Tuesday". [`said`] holds what they say, [`reading`] finds it, and [`resolve`] tells which moment that is.
 
 pub mod said;
-pub mod resolve;
+mod resolve;
 mod reading;
 
 use std::ops::Range;
