@@ -3,7 +3,8 @@
 
 pub mod promise;
 pub mod recurrence;
-mod words;
+mod token;
+mod grammar;
 pub mod time_expression;
 pub mod request;
 
@@ -21,9 +22,10 @@ number_id!(
 );
 
 named_enum! {
-    #[derive(strum::EnumString)]
+    #[derive(Default, strum::EnumString)]
     pub enum PlanKind {
         /// Remind somebody of something.
+        #[default]
         Reminder,
         /// Post something to the channel.
         Post,

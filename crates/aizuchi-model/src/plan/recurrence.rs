@@ -10,15 +10,8 @@ use jiff::civil::{Date, Time, Weekday};
 /// How long a plan may wait from one time to the next, in days, weeks, months or years.
 pub const MAX_INTERVAL: i64 = 99;
 
-const WEEKDAYS: [(Weekday, &str); 7] = [
-    (Weekday::Monday, "mon"),
-    (Weekday::Tuesday, "tue"),
-    (Weekday::Wednesday, "wed"),
-    (Weekday::Thursday, "thu"),
-    (Weekday::Friday, "fri"),
-    (Weekday::Saturday, "sat"),
-    (Weekday::Sunday, "sun"),
-];
+/// The days of the week, from Monday on.
+pub const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// Which one of a month's Mondays. The last one may be the fourth or the fifth.
 const ORDINALS: [(i8, &str); 5] = [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (LAST, "last")];
@@ -68,7 +61,7 @@ impl Cycle {
 
     /// From Monday to Friday.
     pub fn workdays() -> Self {
-        Cycle::Weekly(WEEKDAYS[..5].iter().map(|(day, _)| *day).collect())
+        Cycle::Weekly(WEEKDAYS[..5].iter().copied().filter_map(weekday_of).collect())
     }
 
     fn has(&self, date: Date) -> bool {
@@ -130,30 +123,25 @@ impl fmt::Display for Recurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (alone, many, on) = match &self.cycle {
             Cycle::Daily => ("daily", "days", String::new()),
-            cycle if *cycle == Cycle::workdays() => ("weekdays", "weeks", "weekdays".to_owned()),
+            cycle if *cycle == Cycle::workdays() => ("weekdays", "weeks weekdays", String::new()),
             Cycle::Weekly(days) => {
                 let names = days.iter().map(|day| name_of(*day)).collect::<Vec<_>>();
-                ("weekly", "weeks", names.join(","))
+                ("weekly ", "weeks ", names.join(","))
             }
-            Cycle::Monthly(day) => ("monthly", "months", day.to_string()),
-            Cycle::LastDay => ("monthly", "months", "last-day".to_owned()),
+            Cycle::Monthly(day) => ("monthly ", "months ", day.to_string()),
+            Cycle::LastDay => ("monthly ", "months ", "last-day".to_owned()),
             Cycle::NthWeekday(nth, day) => {
                 let nth = ORDINALS.iter().find(|(number, _)| number == nth).map_or("", |it| it.1);
-                ("monthly", "months", format!("{nth}-{}", name_of(*day)))
+                ("monthly ", "months ", format!("{nth}-{}", name_of(*day)))
             }
-            Cycle::Yearly(month, day) => ("yearly", "years", format!("{month}-{day}")),
+            Cycle::Yearly(month, day) => ("yearly ", "years ", format!("{month}-{day}")),
         };
+        let time = self.time.strftime("%H:%M");
         match self.interval {
-            None => write!(f, "{alone}")?,
-            Some(interval) => write!(f, "every {} {many}", interval.every)?,
-        }
-        if !on.is_empty() && (on != alone || self.interval.is_some()) {
-            write!(f, " {on}")?;
-        }
-        write!(f, " {}", self.time.strftime("%H:%M"))?;
-        match self.interval {
-            None => Ok(()),
-            Some(interval) => write!(f, " from {}", interval.from),
+            None => write!(f, "{alone}{on} {time}"),
+            Some(Interval { every, from }) => {
+                write!(f, "every {every} {many}{on} {time} from {from}")
+            }
         }
     }
 }
@@ -171,36 +159,32 @@ impl FromStr for Recurrence {
 }
 
 fn parse(text: &str) -> Option<Recurrence> {
-    let (text, from) = match text.split_once(" from ") {
-        Some((text, from)) => (text, Some(from.parse::<Date>().ok()?)),
+    let (text, interval) = match text.strip_prefix("every ") {
+        Some(text) => {
+            let (text, from) = text.split_once(" from ")?;
+            let (every, text) = text.split_once(' ')?;
+            let every = every.parse().ok().filter(|it| (2..=MAX_INTERVAL).contains(it))?;
+            (text, Some(Interval { every, from: from.parse().ok()? }))
+        }
         None => (text, None),
     };
     let (days, time) = text.rsplit_once(' ')?;
     let time = Time::strptime("%H:%M", time).ok()?;
-    let mut words = days.split(' ');
-    let (unit, interval) = match (words.next()?, from) {
-        ("every", Some(from)) => {
-            let every = words.next()?.parse().ok().filter(|it| (2..=MAX_INTERVAL).contains(it))?;
-            (words.next()?, Some(Interval { every, from }))
-        }
-        (unit, None) => (unit, None),
-        (_, Some(_)) => return None,
-    };
-    let cycle = match (unit, words.next()) {
-        ("daily" | "days", None) => Cycle::Daily,
-        ("weekdays", None) | ("weeks", Some("weekdays")) => Cycle::workdays(),
-        ("weekly" | "weeks", Some(days)) => {
+    let cycle = match days.split_once(' ').unwrap_or((days, "")) {
+        ("daily" | "days", "") => Cycle::Daily,
+        ("weekdays", "") | ("weeks", "weekdays") => Cycle::workdays(),
+        ("weekly" | "weeks", days) => {
             Cycle::of_weekdays(days.split(',').map(weekday_of).collect::<Option<_>>()?)?
         }
-        ("monthly" | "months", Some("last-day")) => Cycle::LastDay,
-        ("monthly" | "months", Some(day)) => match day.split_once('-') {
+        ("monthly" | "months", "last-day") => Cycle::LastDay,
+        ("monthly" | "months", day) => match day.split_once('-') {
             Some((nth, day)) => {
                 let (nth, _) = ORDINALS.iter().find(|(_, name)| *name == nth)?;
                 Cycle::NthWeekday(*nth, weekday_of(day)?)
             }
             None => Cycle::Monthly(day.parse().ok().filter(|day| (1..=31).contains(day))?),
         },
-        ("yearly" | "years", Some(date)) => {
+        ("yearly" | "years", date) => {
             let (month, day) = date.split_once('-')?;
             let (month, day) = (month.parse().ok()?, day.parse().ok()?);
             // A leap year has every date.
@@ -209,16 +193,17 @@ fn parse(text: &str) -> Option<Recurrence> {
         }
         _ => return None,
     };
-    words.next().is_none().then_some(Recurrence { cycle, interval, time })
+    Some(Recurrence { cycle, interval, time })
 }
 
 fn name_of(day: Weekday) -> &'static str {
-    WEEKDAYS[usize::from(day.to_monday_zero_offset().unsigned_abs())].1
+    WEEKDAYS[usize::from(day.to_monday_zero_offset().unsigned_abs())]
 }
 
 /// Returns the day of this short name.
 pub fn weekday_of(name: &str) -> Option<Weekday> {
-    WEEKDAYS.iter().find(|(_, it)| *it == name).map(|(day, _)| *day)
+    let place = WEEKDAYS.iter().position(|it| *it == name)?;
+    Weekday::from_monday_zero_offset(place.try_into().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -330,14 +315,17 @@ mod tests {
     }
 
     fn recurrences() -> impl Strategy<Value = Recurrence> {
-        let days = proptest::sample::subsequence(WEEKDAYS.map(|(day, _)| day).to_vec(), 1..=7);
+        let days = WEEKDAYS.map(|day| weekday_of(day).unwrap()).to_vec();
+        let days = proptest::sample::subsequence(days, 1..=7);
         let cycle = prop_oneof![
             Just(Cycle::Daily),
             days.prop_map(Cycle::Weekly),
             (1..=31_i8).prop_map(Cycle::Monthly),
             Just(Cycle::LastDay),
-            (0..5_usize, 0..7_usize)
-                .prop_map(|(nth, day)| Cycle::NthWeekday(ORDINALS[nth].0, WEEKDAYS[day].0)),
+            (0..5_usize, 0..7_usize).prop_map(|(nth, day)| Cycle::NthWeekday(
+                ORDINALS[nth].0,
+                weekday_of(WEEKDAYS[day]).unwrap()
+            )),
             (1..=12_i8, 1..=29_i8).prop_map(|(month, day)| Cycle::Yearly(month, day)),
         ];
         let interval =

@@ -1,17 +1,15 @@
 //! What a message asks for that has a time: to remind somebody, to post something, to come back to this, to ask somebody
 //! again. The whole sentence decides, so that talk about times and reminders is no request.
 
-pub mod english;
-pub mod japanese;
-
-use std::ops::Range;
+mod order;
 
 use jiff::Zoned;
 
+use crate::plan::grammar::PhraseReader;
+use crate::plan::request::order::PlanOrder;
 use crate::plan::time_expression::said::{SaidDay, SaidTime};
-use crate::plan::time_expression::token::{Token, tokens};
-use crate::plan::time_expression::{TimePhrase, Unclear, When, is_japanese, time_phrases};
-use crate::plan::words::named_meanings;
+use crate::plan::time_expression::{When, near_edges, time_phrases};
+use crate::plan::token::{Token, is_japanese, tokens};
 use crate::plan::{PlanKind, Whom};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,103 +21,76 @@ pub struct PlanRequest {
     pub what: String,
 }
 
-/// How a verb is used.
-#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
-#[strum(serialize_all = "snake_case")]
-enum VerbUse {
-    /// It is said of reminders only.
-    Sure,
-    /// It is said of other things, too.
-    Weak,
-    /// It is said to somebody.
-    Tell,
-}
-
-named_meanings!(VerbUse);
-
-/// An order in a text.
-struct PlanOrder {
-    kind: PlanKind,
-    whom: Whom,
-    said: Result<SaidTime, Unclear>,
-    /// The tokens of what is to be said or done, which may have the others between them.
-    what: Range<usize>,
-    /// The tokens that are no part of that.
-    without: Vec<Range<usize>>,
-}
-
 impl PlanRequest {
     /// Parses a message without the mention of whom it is to. Names are written as `@name`.
     pub fn parse(text: &str, now: &Zoned) -> Option<Self> {
         let tokens = tokens(text);
-        let is_japanese = tokens.iter().any(|token| is_japanese(&token.text));
-        let is_order = |token: &Token| english::VERBS.contains(&token.text.as_str());
-        let has_verb = is_japanese || tokens.iter().any(is_order);
-        if !has_verb {
-            return None;
-        }
+        let is_verb = |at: &usize| {
+            is_japanese(&tokens[*at].text) || PhraseReader::new(&tokens, *at).eat("verb")
+        };
+        near_edges(&tokens).find(is_verb)?;
         let phrases = time_phrases(&tokens);
-        let japanese = || japanese::find_order(text, &tokens, &phrases);
-        let order = is_japanese.then(japanese).flatten();
-        let is_in_japanese = order.is_some();
-        let order = order.or_else(|| english::find_order(text, &tokens, &phrases))?;
-        let when = match &order.said {
-            Ok(said) => said.resolve(now),
-            Err(unclear) => When::Unclear(*unclear),
-        };
-        let is_of_now = order.said.as_ref().is_ok_and(is_of_past_or_now);
-        let is_talk = matches!(when, When::Past(_)) || is_of_now;
-        if order.kind == PlanKind::Post && is_talk {
+        let order = PlanOrder::find(text, &tokens, &phrases)?;
+        let when = order.said.resolve(now);
+        let is_post = order.kind == PlanKind::Post;
+        if is_post && (is_of_past_or_now(&order.said) || matches!(when, When::Past(_))) {
             return None;
         }
-        let kept = kept(text, &tokens, &order);
-        let what = match is_in_japanese {
-            true => japanese::trimmed(&kept.concat()).to_owned(),
-            false => english::trimmed(&kept.join(" "), order.kind).to_owned(),
-        };
-        Some(Self { kind: order.kind, whom: order.whom, when, what })
+        let default = if is_post { Whom::Channel } else { Whom::Asker };
+        let (kind, what) = (order.kind, order.what());
+        Some(Self { kind, whom: order.whom.unwrap_or(default), when, what })
     }
 }
 
 /// "Summarize today" and "what we decided last week" name no time for it.
 fn is_of_past_or_now(said: &SaidTime) -> bool {
-    let is_past = match said.day {
-        Some(SaidDay::Plus(days)) => days <= 0,
-        Some(SaidDay::Week(weeks) | SaidDay::Month(weeks) | SaidDay::Year(weeks)) => weeks <= 0,
-        _ => false,
-    };
-    is_past && said.is_day_alone()
+    use SaidDay::*;
+    said.is_day_alone()
+        && matches!(said.day, Some(Plus(..=0) | Week(..=0) | Month(..=0) | Year(..=0)))
 }
 
-/// Returns the parts of the text that say what is to be said or done.
-fn kept<'t>(text: &'t str, tokens: &[Token], order: &PlanOrder) -> Vec<&'t str> {
-    let mut kept: Vec<Range<usize>> = Vec::new();
-    for at in order.what.clone() {
-        let is_kept = !order.without.iter().any(|without| without.contains(&at));
-        match kept.last_mut() {
-            _ if !is_kept => {}
-            Some(last) if last.end == at => last.end = at + 1,
-            _ => kept.push(at..at + 1),
+impl PlanOrder<'_> {
+    /// Returns what is to be said or done, without the words that join it to the order, courtesies and quotation marks.
+    fn what(&self) -> String {
+        const MAX_TOKENS: usize = 17;
+        const MAX_TRIMS: usize = 50;
+        let is_kept = |at: &usize| !self.without.iter().any(|without| without.contains(at));
+        let kept: Vec<usize> = self.what.clone().filter(is_kept).collect();
+        let tokens = kept.iter().map(|at| {
+            let is_first = *at == 0 || !is_kept(&(at - 1));
+            let token = self.tokens[*at].clone();
+            Token { is_spaced: is_first || token.is_spaced, ..token }
+        });
+        let tokens: Vec<Token> = tokens.collect();
+        let context = |name: &str, it: &PhraseReader<'_>| {
+            (name == "post" && self.kind == PlanKind::Post).then_some(it.at)
+        };
+        let behind = |rule, at, end| {
+            let mut reader = PhraseReader { tokens: &tokens[..end], at, context: &context };
+            reader.eat(rule);
+            reader.at
+        };
+        let (mut start, mut end) = (0, tokens.len());
+        for _ in 0..MAX_TRIMS {
+            start = behind("before_what", start, end);
         }
+        for _ in 0..MAX_TRIMS {
+            let mut lasts = start.max(end.saturating_sub(MAX_TOKENS))..end;
+            end = lasts.find(|at| behind("behind_what", *at, end) == end).unwrap_or(end);
+        }
+        let is_japanese = self.language == "japanese";
+        if is_japanese {
+            start = behind("before_japanese", start, end);
+        }
+        let parts = kept[start..end].chunk_by(|at, next| at + 1 == *next);
+        let parts = parts.map(|part| self.text_of(&(part[0]..part[0] + part.len())));
+        let what = parts.collect::<Vec<_>>().join(if is_japanese { "" } else { " " });
+        let pairs = [('\'', '\''), ('"', '"'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』')];
+        let quoted = pairs.iter().find_map(|(open, close)| {
+            what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
+        });
+        quoted.unwrap_or(&what).to_owned()
     }
-    let bytes = |part: Range<usize>| tokens[part.start].range.start..tokens[part.end - 1].range.end;
-    kept.into_iter().map(|part| &text[bytes(part)]).collect()
-}
-
-/// Returns the time of several places of a text.
-fn joined<'p>(phrases: impl Iterator<Item = &'p TimePhrase>) -> Option<SaidTime> {
-    phrases.map(|phrase| phrase.said.clone()).reduce(|mut all, more| {
-        all.add(more);
-        all
-    })
-}
-
-/// Returns a text without the quotation marks around it, if they are one pair.
-fn unquoted<'t>(what: &'t str, pairs: &[(char, char)]) -> &'t str {
-    let quoted = pairs.iter().find_map(|(open, close)| {
-        what.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| !inside.contains(*open))
-    });
-    quoted.unwrap_or(what)
 }
 
 #[cfg(test)]

@@ -1,23 +1,19 @@
 //! When something is to happen, as people write it in English and Japanese: "on Friday at 9", 「30分後」, "every second
-//! Tuesday". Each language has the words of its parts; [`said`] holds what they say, and [`resolve`] which moment that is.
+//! Tuesday". [`said`] holds what they say, [`reading`] finds it, and [`resolve`] tells which moment that is.
 
-pub mod token;
 pub mod said;
-pub mod resolve;
-pub mod zone;
-pub mod series;
-pub mod lead;
-pub mod english;
-pub mod japanese;
+mod resolve;
+mod reading;
 
 use std::ops::Range;
 
 use jiff::Zoned;
 
+use crate::plan::grammar::PhraseReader;
 use crate::plan::recurrence::Recurrence;
-use crate::plan::time_expression::lead::Lead;
+use crate::plan::time_expression::reading::read_part;
 use crate::plan::time_expression::said::SaidTime;
-use crate::plan::time_expression::token::{Token, TokenReader, tokens};
+use crate::plan::token::{Token, is_japanese, tokens};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum When {
@@ -50,8 +46,22 @@ pub enum Unclear {
 pub struct TimePhrase {
     pub said: SaidTime,
     pub tokens: Range<usize>,
-    /// The word before it.
     pub lead: Lead,
+}
+
+/// The word before a time, which tells whether it is that of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Lead {
+    None,
+    On,
+    At,
+    In,
+    By,
+    For,
+    After,
+    /// The time ends or begins something else: "until", "since".
+    Bound,
 }
 
 /// An order and its time stand at the beginning or the end of a long text, within so many tokens.
@@ -60,71 +70,83 @@ const EDGE: usize = 250;
 /// Finds when a text says, with its place there. Several times are one if they complete each other.
 pub fn parse_time(text: &str, now: &Zoned) -> Option<(When, Range<usize>)> {
     let tokens = tokens(text);
-    let mut phrases = time_phrases(&tokens).into_iter();
-    let mut whole = phrases.next().or_else(|| english::clock::bare_clock(&tokens))?;
-    for phrase in phrases {
-        whole.said.add(phrase.said);
-        whole.tokens.end = phrase.tokens.end;
+    let mut phrases = time_phrases(&tokens);
+    if phrases.is_empty() {
+        phrases.extend(bare_clock(&tokens));
     }
-    let bytes = tokens[whole.tokens.start].range.start..tokens[whole.tokens.end - 1].range.end;
-    Some((whole.said.resolve(now), bytes))
+    let (first, last) = (phrases.first()?.tokens.start, phrases.last()?.tokens.end);
+    let bytes = tokens[first].range.start..tokens[last - 1].range.end;
+    Some((joined(&phrases).resolve(now), bytes))
+}
+
+/// Returns the time of several places of a text.
+pub fn joined<'t>(phrases: impl IntoIterator<Item = &'t TimePhrase>) -> SaidTime {
+    phrases.into_iter().fold(SaidTime::default(), |mut all, phrase| {
+        all.add(phrase.said.clone());
+        all
+    })
+}
+
+/// Finds the clock time of "make it 5", "move it to 5".
+fn bare_clock(tokens: &[Token]) -> Option<TimePhrase> {
+    let is_digit = |token: &Token| token.text.starts_with(|it: char| it.is_ascii_digit());
+    let at = tokens.iter().position(is_digit)?;
+    let (mut reader, mut said) = (PhraseReader::new(tokens, at), SaidTime::default());
+    let is_asked = ["", "it", "to", "that"].contains(&reader.before());
+    let is_read = is_asked && read_part(&mut reader, &mut said, Lead::At);
+    let is_whole = said.clock.is_some() && reader.peek().is_empty();
+    (is_read && is_whole).then(|| TimePhrase { said, tokens: at..reader.at, lead: Lead::At })
 }
 
 /// Finds each place of a text that says when.
 pub fn time_phrases(tokens: &[Token]) -> Vec<TimePhrase> {
-    let (mut phrases, mut reader) = (Vec::new(), TokenReader::new(tokens, 0));
+    let (mut phrases, mut end) = (Vec::new(), 0);
     let is_japanese = tokens.iter().any(|token| is_japanese(&token.text));
-    while !reader.is_done() {
-        if !is_near_edge(tokens, reader.at) {
-            reader.at = tokens.len() - EDGE;
-        }
-        match reader.attempt(read_phrase) {
-            Some(mut phrase) => {
-                phrase.said.is_japanese = is_japanese;
-                phrases.push(phrase);
-            }
-            None => reader.at += 1,
+    for at in near_edges(tokens) {
+        let mut reader = PhraseReader::new(tokens, at);
+        if let Some(mut phrase) = (at >= end).then(|| read_phrase(&mut reader)).flatten() {
+            phrase.said.is_japanese = is_japanese;
+            end = reader.at;
+            phrases.push(phrase);
         }
     }
     phrases
 }
 
-fn read_phrase(reader: &mut TokenReader<'_>) -> Option<TimePhrase> {
+/// Reads a time.
+fn read_phrase(reader: &mut PhraseReader<'_>) -> Option<TimePhrase> {
     let start = reader.at;
-    let lead = Lead::read(reader);
+    let lead = read_lead(reader);
     let (mut said, mut next, mut end) = (SaidTime::default(), lead, start);
-    while english::read_part(reader, &mut said, next) || japanese::read_part(reader, &mut said) {
-        reader.eat(")");
-        end = reader.at;
-        reader.eat_any(&[",", "、", "の", "(", "に ,", "の ,"]);
-        next = Lead::read(reader);
+    while read_part(reader, &mut said, next) {
+        end = reader.at + usize::from(reader.peek() == ")");
+        reader.at = end;
+        reader.eat("joint");
+        next = read_lead(reader);
     }
     reader.at = end;
-    if !said.is_empty() && reader.attempt(read_alternative).is_some() {
-        said.fail(Unclear::Several);
-        end = reader.at;
+    if said.is_empty() {
+        return None;
     }
-    (!said.is_empty()).then_some(TimePhrase { said, tokens: start..end, lead })
-}
-
-/// Reads 「か明後日」, "or Friday".
-fn read_alternative(reader: &mut TokenReader<'_>) -> Option<()> {
+    // 「か明後日」, "or Friday"
     let mut other = SaidTime::default();
-    reader.eat_any(&["or", "と", "か", "や", "または", "もしくは", "・"]).then_some(())?;
-    let lead = Lead::read(reader);
-    let is_time =
-        english::read_part(reader, &mut other, lead) || japanese::read_part(reader, &mut other);
-    (is_time && !other.is_empty()).then_some(())
+    if reader.eat("or") {
+        let lead = read_lead(reader);
+        read_part(reader, &mut other, lead);
+    }
+    match other.is_empty() {
+        true => reader.at = end,
+        false => said.fail(Unclear::Several),
+    }
+    Some(TimePhrase { said, tokens: start..reader.at, lead })
 }
 
-/// Whether a token is near the beginning or the end of a text.
-pub fn is_near_edge(tokens: &[Token], at: usize) -> bool {
-    at < EDGE || at + EDGE >= tokens.len()
+fn read_lead(reader: &mut PhraseReader<'_>) -> Lead {
+    let lead = reader.read("lead").and_then(|found| found.last()?.meaning);
+    lead.and_then(|lead| lead.parse().ok()).unwrap_or(Lead::None)
 }
 
-/// Whether a token is a character of Japanese: kana, kanji or 々.
-pub fn is_japanese(token: &str) -> bool {
-    token.starts_with(
-        |letter: char| matches!(letter, '々' | '\u{3041}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'),
-    )
+/// The places near the beginning and the end of a text.
+pub fn near_edges(tokens: &[Token]) -> impl Iterator<Item = usize> {
+    (0..tokens.len()).filter(|at| *at < EDGE || at + EDGE >= tokens.len())
 }

@@ -1,16 +1,11 @@
 //! What a text says of a time, part by part: a day, a clock time, a part of the day, how long from now, how often.
 
-use jiff::Zoned;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
 use crate::plan::time_expression::Unclear;
-use crate::plan::words::{Meaning, named_meanings};
 
-pub const WORKDAYS: [Weekday; 5] =
-    [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
-
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SaidTime {
     pub day: Option<SaidDay>,
     /// The day of the week that a date has, or those of a recurrence.
@@ -18,10 +13,12 @@ pub struct SaidTime {
     pub clock: Option<SaidClock>,
     pub part: Option<DayPart>,
     pub after: Option<SaidLength>,
-    pub every: Option<SaidEvery>,
+    /// Each so many-th day, week, month or year.
+    pub every: Option<(i64, CycleUnit)>,
     /// From when on it recurs.
     pub start: Option<SaidDay>,
-    pub zone: Option<SaidZone>,
+    /// With what it is called, if that is so in a part of the year only: "EST".
+    pub zone: Option<(TimeZone, Option<&'static str>)>,
     /// In Japanese, hours are those of the whole day, and months stand before days.
     pub is_japanese: bool,
     /// "later", "some time": it is clear only with a clock time.
@@ -44,35 +41,21 @@ pub enum SaidDay {
     EndOfWeek(i64),
     Month(i64),
     Year(i64),
-    Date {
-        year: Option<i64>,
-        month: i64,
-        day: i64,
-    },
+    /// Year, month and day.
+    Date(Option<i64>, i8, i8),
     /// A date of a year from the current one on.
-    YearsDate {
-        years: i64,
-        month: i64,
-        day: i64,
-    },
+    YearsDate(i64, i8, i8),
     /// A date with its month before or after its day.
-    Slashed {
-        year: Option<i64>,
-        one: i64,
-        other: i64,
-    },
-    DayOfMonth(i64, Option<i64>),
+    Slashed(Option<i64>, i8, i8),
+    DayOfMonth(i8, Option<i64>),
     LastDay(i64),
     NthWeekday(i8, Weekday, Option<i64>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaidClock {
-    At {
-        hour: i64,
-        minute: i64,
-        half: DayHalf,
-    },
+    /// Hour and minute.
+    At(i8, i8, DayHalf),
     /// "at the same time".
     Unchanged,
 }
@@ -110,13 +93,6 @@ pub struct SaidLength {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaidEvery {
-    pub interval: i64,
-    pub unit: CycleUnit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
-#[strum(serialize_all = "snake_case")]
 pub enum CycleUnit {
     Day,
     Week,
@@ -124,109 +100,27 @@ pub enum CycleUnit {
     Year,
 }
 
-/// What a word says of how often.
-#[derive(Clone, Copy, Debug)]
-pub enum CycleWord {
-    Every(i64, CycleUnit),
-    /// Every day, in this part of it.
-    EveryPart(DayPart),
-    Workdays,
-    Weekends,
-    MonthEnds,
-    Unclear(Unclear),
-}
-
-#[derive(Clone, Debug)]
-pub struct SaidZone {
-    pub zone: TimeZone,
-    /// "EST": what the zone is called in a part of the year.
-    pub abbreviation: Option<&'static str>,
-}
-
-named_meanings!(DayHalf, DayPart, CycleUnit);
-
-impl Meaning for SaidDay {
-    fn read(text: &'static str) -> Option<Self> {
-        let (kind, number) = <(&str, i64)>::read(text)?;
-        Some(match kind {
-            "days" => Self::Plus(number),
-            "week" => Self::Week(number),
-            "weekend" => Self::Weekend(number),
-            "end_of_week" => Self::EndOfWeek(number),
-            "month" => Self::Month(number),
-            "year" => Self::Year(number),
-            "last_day_of_month" => Self::LastDay(number),
-            "first_day_of_month" => Self::DayOfMonth(1, Some(number)),
-            _ => return None,
-        })
-    }
-}
-
-impl Meaning for SaidLength {
-    fn read(text: &'static str) -> Option<Self> {
-        let (unit, number) = <(&str, i64)>::read(text)?;
-        Some(match unit {
-            "months" => Self { months: number, ..Self::default() },
-            "days" => Self { days: number, ..Self::default() },
-            "seconds" => Self::seconds(number),
-            _ => return None,
-        })
-    }
-}
-
-impl Meaning for CycleWord {
-    fn read(text: &'static str) -> Option<Self> {
-        let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-        Some(match kind {
-            "every" => {
-                <(i64, CycleUnit)>::read(rest).map(|(count, unit)| Self::Every(count, unit))?
-            }
-            "every_part" => Self::EveryPart(DayPart::read(rest)?),
-            "workdays" => Self::Workdays,
-            "weekends" => Self::Weekends,
-            "month_ends" => Self::MonthEnds,
-            "too_often" => Self::Unclear(Unclear::TooOften),
-            "vague" => Self::Unclear(Unclear::Vague),
-            _ => return None,
-        })
-    }
-}
-
 impl SaidLength {
-    pub fn seconds(seconds: i64) -> Self {
-        Self { seconds, ..Self::default() }
-    }
-
-    pub fn plus(self, other: Self) -> Self {
+    /// Returns this length with so many times another one.
+    pub fn plus(self, other: Self, count: i64) -> Self {
+        let plus = |one: i64, other: i64| one.saturating_add(other.saturating_mul(count));
         Self {
-            months: self.months.saturating_add(other.months),
-            days: self.days.saturating_add(other.days),
-            seconds: self.seconds.saturating_add(other.seconds),
-            is_from_day: self.is_from_day,
-        }
-    }
-
-    pub fn times(self, count: i64) -> Self {
-        Self {
-            months: self.months.saturating_mul(count),
-            days: self.days.saturating_mul(count),
-            seconds: self.seconds.saturating_mul(count),
-            is_from_day: self.is_from_day,
+            months: plus(self.months, other.months),
+            days: plus(self.days, other.days),
+            seconds: plus(self.seconds, other.seconds),
+            ..self
         }
     }
 }
 
 impl SaidTime {
-    /// Whether nothing is said.
+    pub fn unclear(trouble: Unclear) -> Self {
+        Self { trouble: Some(trouble), ..Self::default() }
+    }
+
+    /// Whether nothing is said, unless where.
     pub fn is_empty(&self) -> bool {
-        let Self { day, clock, part, after, every, is_vague, trouble, .. } = self;
-        day.is_none()
-            && clock.is_none()
-            && part.is_none()
-            && after.is_none()
-            && every.is_none()
-            && trouble.is_none()
-            && !is_vague
+        Self { zone: None, ..self.clone() } == Self::default()
     }
 
     /// Whether a day is said and no time of it.
@@ -245,104 +139,17 @@ impl SaidTime {
         self.trouble.get_or_insert(trouble);
     }
 
-    /// Fails if something is so, and returns that.
-    pub fn fail_if(&mut self, is_so: bool, trouble: Unclear) -> bool {
-        if is_so {
-            self.fail(trouble);
-        }
-        is_so
-    }
-
-    pub fn add_day(&mut self, day: SaidDay) {
-        match self.day {
-            None => self.day = Some(day),
-            Some(said) => match joined(said, day).or_else(|| joined(day, said)) {
-                Some((day, weekday)) => {
-                    self.day = Some(day);
-                    self.weekdays.extend(weekday);
-                }
-                None if said == day => {}
-                None => self.fail(Unclear::Several),
-            },
-        }
-    }
-
-    pub fn add_clock(&mut self, clock: SaidClock) {
-        match self.clock.replace(clock) {
-            Some(said) if said != clock => self.fail(Unclear::Several),
-            _ => {}
-        }
-    }
-
-    pub fn add_part(&mut self, part: DayPart) {
-        match self.part.replace(part) {
-            Some(said) if said != part => self.fail(Unclear::Several),
-            _ => {}
-        }
-    }
-
-    pub fn add_after(&mut self, after: SaidLength) {
-        if self.after.replace(after).is_some() {
-            self.fail(Unclear::Several);
-        }
-    }
-
-    pub fn add_every(&mut self, interval: i64, unit: CycleUnit) {
-        let Some(said) = self.every else {
-            self.every = Some(SaidEvery { interval, unit });
-            return;
-        };
-        let interval = said.interval.max(interval);
-        match (said.unit, unit) {
-            // 「平日の毎朝」
-            (CycleUnit::Day, CycleUnit::Week) | (CycleUnit::Week, CycleUnit::Day)
-                if interval == 1 =>
-            {
-                self.every = Some(SaidEvery { interval, unit: CycleUnit::Week });
-            }
-            (said, unit) if said == unit => self.every = Some(SaidEvery { interval, unit }),
-            _ => self.fail(Unclear::Several),
-        }
-    }
-
-    pub fn add_weekdays(&mut self, days: &[Weekday]) {
-        self.add_every(1, CycleUnit::Week);
-        self.weekdays.extend(days);
-    }
-
-    pub fn add_cycle_word(&mut self, word: CycleWord) {
-        match word {
-            CycleWord::Every(interval, unit) => self.add_every(interval, unit),
-            CycleWord::EveryPart(part) => {
-                self.add_every(1, CycleUnit::Day);
-                self.add_part(part);
-            }
-            CycleWord::Workdays => self.add_weekdays(&WORKDAYS),
-            CycleWord::Weekends => self.add_weekdays(&[Weekday::Saturday]),
-            CycleWord::MonthEnds => {
-                self.add_every(1, CycleUnit::Month);
-                self.add_day(SaidDay::LastDay(0));
-            }
-            CycleWord::Unclear(unclear) => self.fail(unclear),
-        }
-    }
-
-    pub fn add_zone(&mut self, zone: Result<SaidZone, ()>) {
-        match zone {
-            Ok(zone) => self.zone = Some(zone),
-            Err(()) => self.fail(Unclear::Impossible),
-        }
-    }
-
-    /// Adds what another place of the text says.
+    /// Adds what another part or place of the text says.
     pub fn add(&mut self, other: Self) {
         other.day.into_iter().for_each(|day| self.add_day(day));
-        other.clock.into_iter().for_each(|clock| self.add_clock(clock));
-        other.part.into_iter().for_each(|part| self.add_part(part));
-        other.after.into_iter().for_each(|after| self.add_after(after));
-        if let Some(every) = other.every {
-            self.add_every(every.interval, every.unit);
+        other.every.into_iter().for_each(|(interval, unit)| self.add_every(interval, unit));
+        let is_twice = is_other(self.clock, other.clock) || is_other(self.part, other.part);
+        if is_twice || self.after.is_some() && other.after.is_some() {
+            self.fail(Unclear::Several);
         }
+        self.clock = other.clock.or(self.clock);
+        self.part = other.part.or(self.part);
+        self.after = other.after.or(self.after);
         self.weekdays.extend(other.weekdays);
         self.start = self.start.or(other.start);
         self.zone = self.zone.take().or(other.zone);
@@ -351,13 +158,36 @@ impl SaidTime {
         other.trouble.into_iter().for_each(|trouble| self.fail(trouble));
     }
 
-    /// The time zone in which it is said, and this moment there.
-    pub fn local(&self, now: &Zoned) -> Zoned {
-        match &self.zone {
-            Some(said) => now.with_time_zone(said.zone.clone()),
-            None => now.clone(),
+    fn add_day(&mut self, day: SaidDay) {
+        let Some(said) = self.day.replace(day) else { return };
+        match joined(said, day).or_else(|| joined(day, said)) {
+            Some((day, weekday)) => {
+                self.day = Some(day);
+                self.weekdays.extend(weekday);
+            }
+            None if said == day => {}
+            None => self.fail(Unclear::Several),
         }
     }
+
+    fn add_every(&mut self, interval: i64, unit: CycleUnit) {
+        let (interval_before, unit_before) = self.every.unwrap_or((interval, unit));
+        let interval = interval.max(interval_before);
+        self.every = match (unit_before, unit) {
+            (before, unit) if before == unit => Some((interval, unit)),
+            // 「平日の毎朝」
+            (CycleUnit::Day, CycleUnit::Week) | (CycleUnit::Week, CycleUnit::Day)
+                if interval == 1 =>
+            {
+                Some((interval, CycleUnit::Week))
+            }
+            _ => return self.fail(Unclear::Several),
+        };
+    }
+}
+
+fn is_other<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
 /// Returns the day that two are together, and the day of the week that it has to be: "next week" and "Friday",
@@ -372,8 +202,8 @@ fn joined(one: SaidDay, other: SaidDay) -> Option<(SaidDay, Option<Weekday>)> {
         (Month(month), DayOfMonth(day, None)) => DayOfMonth(day, Some(month)),
         (Month(month), NthWeekday(nth, weekday, None)) => NthWeekday(nth, weekday, Some(month)),
         (Month(month), LastDay(0)) => LastDay(month),
-        (Year(years), Date { year: None, month, day }) => YearsDate { years, month, day },
-        (Weekday(weekday, _), Date { .. } | Slashed { .. } | DayOfMonth(..) | Plus(_)) => {
+        (Year(years), Date(None, month, day)) => YearsDate(years, month, day),
+        (Weekday(weekday, _), Date(..) | Slashed(..) | DayOfMonth(..) | Plus(_)) => {
             return Some((other, Some(weekday)));
         }
         _ => return None,
