@@ -64,6 +64,7 @@ async fn who_was_away_is_told_what_they_missed_here_and_in_public() {
     In all:
     #garden: 3 messages by ren, tom
     • #garden, tom, 01-15 17:00: “the bees are out”
+    • #garden, ren, 01-15 17:00: “lovely, and early this year”
     #kitchen: 2 messages by tom
     ");
 }

@@ -450,7 +450,13 @@ async fn what_the_persona_promises_is_planned_and_done() {
         assert_eq!(pending(&harness).await, 0);
         harness.transcript().await
     });
-    assert_snapshot!(transcript.await, @"");
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi is there any frost?
+       0s (persona): Not yet. I’ll check again tomorrow at 7:00.
+    82800s (persona): No frost this morning.
+    [m000] spoke: alice asked me (reply kept, reply kept, reply kept)
+    [] spoke: I had said to alice that I would (reply kept)
+    ");
 }
 
 #[tokio::test]
