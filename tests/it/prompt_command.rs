@@ -97,7 +97,7 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
         "reply" => {
             // Nobody asks the persona for quiet.
             let mut tools = ToolSettings::specs(Language::En);
-            tools.retain(|tool| !["be_quiet", "schedule"].contains(&&*tool.name));
+            tools.retain(|tool| tool.name != "be_quiet");
             prompts.reply(&persona, &context, &options).with_tools(tools)
         }
         _ => prompts.state(&persona, &context, &options),

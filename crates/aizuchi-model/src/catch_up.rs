@@ -68,7 +68,7 @@ pub fn missed(
     for message in messages {
         threads.entry(message.conversation.thread.as_ref()).or_default().push(message);
     }
-    let mut missed = Missed::default();
+    let (mut missed, mut answered) = (Missed::default(), Vec::new());
     for (thread, talk) in &threads {
         let root = messages.iter().find(|message| Some(&message.id) == *thread);
         let talk: Vec<&Arc<Message>> = root.into_iter().chain(talk.iter().copied()).collect();
@@ -83,9 +83,9 @@ pub fn missed(
             let is_last = first + MAX_MESSAGES >= talk.len();
             let from = if first == 0 { 0 } else { MAX_MESSAGES / 4 };
             let until = if is_last { window.len() } else { MAX_MESSAGES * 3 / 4 };
-            let part = Part { talk: &structure(window, links, absence), window, absence };
+            let part = TalkWindow { talk: &structure(window, links, absence), window, absence };
             for index in from..until {
-                part.sort(index, &is_taken_up_below, &mut missed);
+                part.sort(index, &is_taken_up_below, &mut missed, &mut answered);
             }
             if is_last {
                 break;
@@ -101,7 +101,8 @@ pub fn missed(
     missed.authors.sort_by(|(one, most), (other, more)| more.cmp(most).then(one.cmp(other)));
     if missed.authors.iter().map(|(_, count)| count).sum::<usize>() <= FEW {
         let listed = [&missed.asked, &missed.open, &missed.decided].into_iter().flatten();
-        let listed: HashSet<&MessageId> = listed.map(|message| &message.id).collect();
+        let listed: HashSet<&MessageId> =
+            listed.map(|message| &message.id).chain(&answered).collect();
         let missing = |it: &&Arc<Message>| absence.misses(it) && !listed.contains(&it.id);
         missed.begun = messages.iter().filter(missing).cloned().collect();
     }
@@ -139,19 +140,20 @@ fn structure(
 }
 
 /// Some messages of a conversation that follow each other.
-struct Part<'a> {
+struct TalkWindow<'a> {
     talk: &'a MessageStructure,
     window: &'a [&'a Arc<Message>],
     absence: &'a Absence<'a>,
 }
 
-impl Part<'_> {
-    /// Adds a message to the list to which it belongs, if any.
+impl TalkWindow<'_> {
+    /// Adds a message to the list to which it belongs, if any. One that the user has answered goes to `answered`.
     fn sort(
         &self,
         index: usize,
         is_taken_up_below: &impl Fn(&Message) -> bool,
         missed: &mut Missed,
+        answered: &mut Vec<MessageId>,
     ) {
         let message = self.window[index];
         if !self.absence.misses(message) {
@@ -163,6 +165,7 @@ impl Part<'_> {
         let is_small_talk = cues.intersects(Cues::THANKS | Cues::GREETING | Cues::WORDLESS);
         let list = if self.is_to_user(index, is_small_talk) {
             if self.is_answered_by_user(index) {
+                answered.push(message.id.clone());
                 return;
             }
             &mut missed.asked

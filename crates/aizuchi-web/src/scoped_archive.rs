@@ -243,6 +243,9 @@ limited! {
     at(workspace, None) last_written(
         workspace: &WorkspaceId, users: &BTreeSet<UserId>
     ) -> Vec<(UserId, Visibility, Timestamp)>;
+    at(workspace, None) acts(
+        workspace: &WorkspaceId, user: &UserId, before: Timestamp
+    ) -> Vec<Timestamp>;
     at(workspace, None) person(workspace: &WorkspaceId, user: &UserId, newest: usize) -> PersonTraces;
     at(&query.workspace, Some(&query.channel)) messages(query: MessageQuery) -> Vec<StoredMessage>;
     own(|it| of_conversation(&it.message.conversation))

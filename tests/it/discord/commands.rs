@@ -66,6 +66,14 @@ async fn commands_are_answered_and_not_heard() {
     assert_eq!(response, "In this channel I speak only when I’m mentioned (mode `mention_only`).");
     let response = harness.tells(tea, ren, "why", NO_OPTIONS).await;
     assert!(response.starts_with("I haven’t decided anything here yet"), "{response}");
+    let mio = harness.mio;
+    let asked = harness.says(tea, mio, &format!("<@{ren}> could you fill the kettle?"));
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%the kettle?'", 1).await;
+    let response = harness.tells(tea, ren, "catch-up", NO_OPTIONS).await;
+    let link = format!("https://discord.com/channels/{}/{tea}/{asked}", harness.guild);
+    assert!(response.contains("For you:") && response.contains(&link), "{response}");
+    let response = harness.tells(tea, ren, "reminders", NO_OPTIONS).await;
+    assert_eq!(response, "Nothing is planned here.");
     let response = harness.tells(tea, ren, "memory", NO_OPTIONS).await;
     assert!(response.starts_with("I don’t remember anything about this channel yet"), "{response}");
     let response = harness.tells(tea, ren, "help", NO_OPTIONS).await;
@@ -245,6 +253,8 @@ async fn subcommands_are_labeled_in_both_languages() {
     why なぜ
     status 状態
     memory 記憶
+    catch-up 見逃したこと
+    reminders リマインダー
     mute ミュート
     unmute ミュート解除
     stop ストップ

@@ -48,6 +48,26 @@ async fn a_mute_is_told_to_all_and_other_commands_are_answered_to_their_user() {
     assert_eq!(program.stop(), Some(0));
 }
 
+#[tokio::test]
+async fn what_was_missed_is_told_with_links_and_times_are_those_of_the_profile() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let text = format!("<@{}> could you fill the kettle?", harness.mio);
+    let asked = harness.post_message(&harness.tea, &harness.ren, &text);
+    harness.post_mention(&harness.tea, &harness.mio, "what did I miss?");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 1).await;
+    let (user, told) = ephemeral_posts(&harness).remove(0);
+    assert_eq!(user, harness.mio);
+    let asked = asked.to_string().replace('.', "");
+    let link = format!(".slack.com/archives/{}/p{asked}", harness.tea);
+    assert!(told.contains("For you:") && told.contains(&link), "{told}");
+    harness.post_mention(&harness.tea, &harness.mio, "remind me in 2 hours to water the fern");
+    harness.wait_until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    let told = ephemeral_posts(&harness).remove(1).1;
+    assert!(told.contains(" JST "), "{told}");
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// The question is ephemeral, so Slack's history does not show it.
 #[tokio::test]
 async fn a_yes_to_an_ephemeral_question_forgets() {

@@ -81,8 +81,8 @@ pub const GO_AHEAD: [&str; 12] = [
 pub const HELP: [&str; 5] = ["help", "commands", "ヘルプ", "コマンド", "使い方"];
 
 /// Only alone: a call is about something else.
-pub const CATCH_UP: [&str; 5] =
-    ["catchup", "catch up", "catch-up", "キャッチアップ", "追いつきたい"];
+pub const CATCH_UP: [&str; 6] =
+    ["catchup", "catch up", "catch-up", "キャッチアップ", "追いつきたい", "見逃したこと"];
 
 pub const MODE: [&str; 2] = ["mode", "モード"];
 

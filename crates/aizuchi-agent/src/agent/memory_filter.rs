@@ -33,9 +33,9 @@ const DIRECTIVES: [&str; 13] = [
 static DIRECTIVE: LazyLock<RegexSet> =
     LazyLock::new(|| RegexSet::new(DIRECTIVES).expect("the directives are valid patterns"));
 
-/// The names of tools. A test of the tools checks that none is missing.
+/// The names of tools, where one is not a common word. A test of the tools checks that none is missing.
 static TOOL_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"\b(?:(?:add|edit|remove|list|get)_memo(?:_tags)?|search_messages|web_(?:search|fetch)|be_quiet)\b";
+    let pattern = r"\b(?:(?:add|edit|remove|list|get)_memo(?:_tags)?|search_messages|web_(?:search|fetch)|be_quiet)\b|(?:call|use|run|tool)\s+schedule\b|`schedule`|\bschedule\(|^schedule$";
     Regex::new(pattern).expect("the pattern is valid")
 });
 

@@ -400,7 +400,7 @@ impl Toolbox {
             }
             Tool::WebFetch => self.web_fetch(&parse_arguments(arguments)?, now, tokens_left).await,
             Tool::BeQuiet => self.be_quiet(&parse_arguments(arguments)?),
-            Tool::Schedule => self.plan(&parse_arguments(arguments)?, now),
+            Tool::Schedule => self.plan(&parse_arguments(arguments)?, now).await,
         })
     }
 

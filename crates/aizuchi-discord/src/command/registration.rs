@@ -42,10 +42,12 @@ const fn new_subcommand(
     Subcommand { label: CommandLabel { name, description }, options }
 }
 
-const SUBCOMMANDS: [Subcommand; 12] = [
+const SUBCOMMANDS: [Subcommand; 14] = [
     new_subcommand(discord::why_name, discord::why_description, &[]),
     new_subcommand(discord::status_name, discord::status_description, &[]),
     new_subcommand(discord::memory_name, discord::memory_description, &[]),
+    new_subcommand(discord::catch_up_name, discord::catch_up_description, &[]),
+    new_subcommand(discord::reminders_name, discord::reminders_description, &[]),
     new_subcommand(
         discord::mute_name,
         discord::mute_description,
@@ -191,6 +193,8 @@ fn is_length(typed: &str) -> bool {
 mod tests {
     use twilight_validate::command::command;
 
+    use aizuchi_actions::command::PlanCommand;
+
     use super::*;
 
     /// Returns the subcommand that names a command.
@@ -207,6 +211,8 @@ mod tests {
             Command::ForgetMe | Command::ForgetMeForSure => "forget-me",
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",
+            Command::CatchUp => "catch-up",
+            Command::Plan(PlanCommand::List) => "reminders",
             // These commands refer to a quoted message.
             Command::Help
             | Command::Usage(_)
@@ -215,7 +221,6 @@ mod tests {
             | Command::ListStandingOrders
             | Command::ChangeSetting(_)
             | Command::ListSettings
-            | Command::CatchUp
             | Command::Plan(_) => "help",
         }
     }

@@ -23,7 +23,7 @@ const JAPANESE_FREE: &str = "ください|て(?:ね|みて|おいて)$|てい(?:
 /// Others who act, outside of the clause that names the moment.
 const JAPANESE_OTHERS: &str = "さん[がはも]|定例会は|くん[がは]|ちゃん[がは]|業者|担当者[がは]|側[がも]|[^私僕俺ちら]が(?:自分で)?(?:確認|連絡|報告|お?知らせ|見に来|持って来|調べ|送)";
 
-struct Patterns {
+struct PromisePatterns {
     english: Regex,
     others: Regex,
     at_once: Regex,
@@ -33,9 +33,9 @@ struct Patterns {
     of_others: Regex,
 }
 
-static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
+static PATTERNS: LazyLock<PromisePatterns> = LazyLock::new(|| {
     let regex = |pattern: &str| Regex::new(pattern).expect("a test reads every pattern");
-    Patterns {
+    PromisePatterns {
         english: regex(ENGLISH_SELF),
         others: regex(ENGLISH_OTHER),
         at_once: regex(AT_ONCE),

@@ -34,6 +34,10 @@ texts! {
     status_description: "How I take part here" / "ここでの参加のしかた";
     memory_name: "memory" / "記憶";
     memory_description: "What I remember of this channel" / "ここで覚えたこと";
+    catch_up_name: "catch-up" / "見逃したこと";
+    catch_up_description: "What was said while you were away" / "離れていた間に話されたこと";
+    reminders_name: "reminders" / "リマインダー";
+    reminders_description: "What is planned here" / "ここで予定していること";
     mute_name: "mute" / "ミュート";
     mute_description:
         "I stay silent here for a while, or until you unmute me"

@@ -2,3 +2,5 @@
 ALTER TABLE users ADD COLUMN zone TEXT COLLATE "C";
 -- When somebody was here last.
 CREATE INDEX reactions_by_user ON reactions (workspace, user_id, at_ms);
+-- How many plans somebody has.
+CREATE INDEX plans_by_asker ON plans (workspace, asker);

@@ -1,8 +1,10 @@
 //! Plans that a reply makes: what the persona says that it will do later. Nothing is written before the reply is
 //! committed.
 
+use std::sync::Arc;
+
 use aizuchi_actions::plans::zone_of;
-use aizuchi_model::chat::{UserId, to_single_line};
+use aizuchi_model::chat::{ConversationId, UserId, to_single_line};
 use aizuchi_model::context::Context;
 use aizuchi_model::plan::time_expression::{When, parse_time};
 use aizuchi_model::plan::{
@@ -10,6 +12,7 @@ use aizuchi_model::plan::{
 };
 use aizuchi_model::texts::{self, times};
 use aizuchi_store::StoreError;
+use aizuchi_store::archive::Archive;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -23,35 +26,41 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
 /// Who asks, and the plans of the reply so far.
 pub(super) struct Schedule {
+    archive: Arc<dyn Archive>,
     asker: UserId,
     zone: TimeZone,
-    /// How many more plans there may be.
-    left: i64,
-    pub(super) plans: Vec<Plan>,
+    plans: Vec<Plan>,
 }
 
 impl Worker<'_> {
     /// The schedule of a reply, if somebody asks for it.
     pub(super) async fn schedule(&self, context: &Context) -> Result<Option<Schedule>, StoreError> {
         let Some(asker) = requesting_user(context) else { return Ok(None) };
-        let (workspace, channel) = (&context.conversation.workspace, &context.conversation.channel);
-        let archive = &*self.command_answers.archive;
-        let zone = zone_of(archive, workspace, &asker, &self.command_answers.zone).await?;
-        let plans = archive.plans(workspace).await?;
-        let count = |is_counted: &dyn Fn(&Plan) -> bool| {
-            plans.iter().filter(|plan| is_counted(plan)).count() as i64
-        };
-        let of_user = MAX_PER_USER - count(&|plan| plan.asker == asker);
-        let in_channel = MAX_PER_CHANNEL - count(&|plan| plan.conversation.channel == *channel);
-        Ok(Some(Schedule { asker, zone, left: of_user.min(in_channel), plans: Vec::new() }))
+        let archive = self.command_answers.archive.clone();
+        let workspace = &context.conversation.workspace;
+        let zone = zone_of(&*archive, workspace, &asker, &self.command_answers.zone).await?;
+        Ok(Some(Schedule { archive, asker, zone, plans: Vec::new() }))
+    }
+}
+
+impl Schedule {
+    /// Whether the user and the channel may have one more plan.
+    async fn has_room(&self, conversation: &ConversationId) -> Result<bool, StoreError> {
+        let plans = self.archive.plans(&conversation.workspace).await?;
+        let of_user = plans.iter().filter(|plan| plan.asker == self.asker).count();
+        let here = |plan: &&Plan| plan.conversation.channel == conversation.channel;
+        let in_channel = plans.iter().filter(here).count();
+        let new = self.plans.len() as i64;
+        Ok((of_user as i64) + new < MAX_PER_USER && (in_channel as i64) + new < MAX_PER_CHANNEL)
     }
 }
 
 impl Toolbox {
     /// Plans what the model says that it will do.
-    pub(super) fn plan(&mut self, arguments: &ScheduleArguments, now: Timestamp) -> String {
+    pub(super) async fn plan(&mut self, arguments: &ScheduleArguments, now: Timestamp) -> String {
         let Some(schedule) = &mut self.schedule else { return String::new() };
-        if schedule.left <= schedule.plans.len() as i64 {
+        // What cannot be counted now is not promised.
+        if !schedule.has_room(&self.conversation).await.unwrap_or_default() {
             return texts::tools::too_many_plans(self.language).to_owned();
         }
         let now_there = now.to_zoned(schedule.zone.clone());

@@ -20,8 +20,8 @@ statements! {
         SELECT id FROM plans WHERE workspace = ?1 AND asker = ?2 AND made_ms = ?3 AND message = ?4 LIMIT 1";
     /// How many pending plans a user has, and a channel.
     COUNT_PLANS = "
-        SELECT count(*) FILTER (WHERE asker = ?2) AS of_user, count(*) FILTER (WHERE channel = ?3) AS in_channel
-        FROM plans WHERE workspace = ?1";
+        SELECT (SELECT count(*) FROM plans WHERE workspace = ?1 AND asker = ?2) AS of_user,
+            (SELECT count(*) FROM plans WHERE workspace = ?1 AND channel = ?3) AS in_channel";
     /// The pending plans of a workspace, next due first.
     PLANS = concat!("SELECT ", plan_columns!(), " FROM plans AS p WHERE p.workspace = ?1 ORDER BY p.due_ms, p.id");
     PLANS_OF_MESSAGE = concat!(
