@@ -91,7 +91,7 @@ async fn commands_are_answered_and_not_heard() {
     }
     harness.says(tea, ren, "I see");
     harness.until_line("I see").await;
-    assert_eq!(harness.lines(tea).await, ["I see"]);
+    assert_eq!(harness.lines(tea).await, ["@Ren could you fill the kettle?", "I see"]);
     let direct = "SELECT count(*) FROM channels WHERE workspace = 'discord:direct'";
     assert_eq!(harness.count(direct).await, 0, "an ephemeral message is not a direct message");
     assert_eq!(program.stop(), Some(0));
