@@ -35,20 +35,16 @@ impl<'a> Answer<'a> {
         Quotes::new(self.prompt, self.message)
     }
 
-    /// A recap of the last messages, or of those by others, if the asker has missed something.
+    /// A recap of the last messages, or of those of yesterday.
     pub fn recap(&self) -> String {
         let quotes = self.quotes();
         let text = normalize(&self.message.text);
-        let has_missed = List::Missed.phrases().iter().any(|phrase| text.contains(phrase));
         let is_of_yesterday = List::Yesterday.phrases().iter().any(|phrase| text.contains(phrase));
-        let newest = if has_missed {
-            quotes.newest_of_others(self.asker, RECAP_MESSAGES)
-        } else if is_of_yesterday {
-            quotes.newest_of_yesterday(RECAP_MESSAGES)
-        } else {
-            quotes.newest_of_all(RECAP_MESSAGES)
+        let newest = match is_of_yesterday {
+            true => quotes.newest_of_yesterday(RECAP_MESSAGES),
+            false => quotes.newest_of_all(RECAP_MESSAGES),
         };
-        if !has_missed && is_of_yesterday && newest.is_empty() {
+        if is_of_yesterday && newest.is_empty() {
             return texts::builtin::nothing_from_yesterday(self.language, Name(&self.name));
         }
         self.listed(texts::builtin::recap(self.language), &quotes, &newest)

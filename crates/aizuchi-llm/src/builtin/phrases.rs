@@ -71,7 +71,6 @@ pub enum List {
     SmallTalk,
     Changes,
     Days,
-    Missed,
     SummaryWords,
     Yesterday,
     Hours,

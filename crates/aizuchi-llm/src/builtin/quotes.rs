@@ -230,19 +230,6 @@ impl<'a> Quotes<'a> {
         found
     }
 
-    /// The newest messages of others in this conversation. If some came after the asker's last message, only those.
-    pub fn newest_of_others(&self, asker: &UserId, most: usize) -> Vec<&Quote<'a>> {
-        let of_others = self.quotes.iter().filter(|quote| quote.message.author.id != *asker);
-        let newest = self.newest(of_others.collect(), most);
-        let here = |quote: &&Quote<'a>| self.context.target_message(&quote.message.id).is_some();
-        let own = self.own.iter().rfind(here);
-        let Some(last) = own.map(|quote| quote.message.at) else { return newest };
-        match newest.iter().any(|quote| quote.message.at > last) {
-            true => newest.into_iter().filter(|quote| quote.message.at > last).collect(),
-            false => newest,
-        }
-    }
-
     /// The newest messages in this conversation, if others have said anything.
     pub fn newest_of_all(&self, most: usize) -> Vec<&Quote<'a>> {
         match self.newest(self.quotes.iter().collect(), 1).is_empty() {
