@@ -95,9 +95,9 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     let prompt = match verb {
         "judge" => prompts.judge(&persona, &context, &options),
         "reply" => {
-            // Nobody asks the persona for quiet.
+            // Nobody asks the persona for quiet, or waits for an answer.
             let mut tools = ToolSettings::specs(Language::En);
-            tools.retain(|tool| tool.name != "be_quiet");
+            tools.retain(|tool| !["be_quiet", "schedule"].contains(&&*tool.name));
             prompts.reply(&persona, &context, &options).with_tools(tools)
         }
         _ => prompts.state(&persona, &context, &options),

@@ -452,6 +452,11 @@ mod tests {
             ("@Aizuchi who missed the rehearsal?", false),
             ("@Aizuchi what happened to the old pump?", false),
             ("@Aizuchi I was on holiday, here are my photos", false),
+            ("@Aizuchi did I miss a semicolon here?", false),
+            ("@Aizuchi what happened since the deploy?", false),
+            ("@Aizuchi 出張の手続きを教えて", false),
+            ("@Aizuchi 久しぶりにカレーを作る、レシピ教えて", false),
+            ("@Aizuchi 今朝からサーバーが重い。原因を教えて", false),
             ("@Aizuchi 来週休むね、よろしく", false),
             ("@Aizuchi 資料に見落としがあるよ", false),
         ] {

@@ -20,6 +20,9 @@ use crate::parse::{asks_what_was_missed, without_called_name};
 /// The maximum number of plans that are listed.
 const MAX_LISTED: usize = 20;
 
+/// The maximum length of a request to be caught up, without its time.
+const MAX_CATCH_UP_LENGTH: usize = 30;
+
 /// What a command about plans asks for.
 enum Asked {
     Plan(Box<Plan>),
@@ -59,9 +62,12 @@ pub async fn to_order(
 /// it.
 pub fn edited(plan: &Plan, text: &str, name: &str) -> Option<PlanChange> {
     let asked_at = plan.made.to_zoned(plan.zone.clone());
-    let Some(request) = PlanRequest::parse(&without_called_name(text, name), &asked_at) else {
-        return Some(PlanChange::Drop);
-    };
+    if plan.kind == PlanKind::Promise {
+        return None;
+    }
+    let text = without_called_name(text, name);
+    let request = PlanRequest::parse(&text, &asked_at).or_else(|| catch_up(&text, &asked_at));
+    let Some(request) = request else { return Some(PlanChange::Drop) };
     let what = said(&request.what);
     let (due, recurrence) = match request.when {
         When::Once(at) => (at.timestamp(), None),
@@ -82,10 +88,11 @@ fn asked(request: &CommandRequest, zone: &TimeZone, name: &str) -> Asked {
     let Some(wanted) = PlanRequest::parse(&text, &now).or_else(|| catch_up(&text, &now)) else {
         return Asked::Nothing;
     };
-    let kind = match asks_what_was_missed(&wanted.what.to_lowercase()) {
-        true => PlanKind::CatchUp,
-        false => wanted.kind,
-    };
+    // A longer reminder only mentions it.
+    let is_catch_up = wanted.whom == Whom::Asker
+        && wanted.what.chars().count() <= MAX_CATCH_UP_LENGTH
+        && asks_what_was_missed(&wanted.what.to_lowercase());
+    let kind = if is_catch_up { PlanKind::CatchUp } else { wanted.kind };
     let (due, recurrence) = match wanted.when {
         When::Once(at) => (at.timestamp(), None),
         When::Every(recurrence, first) => (first.timestamp(), Some(recurrence)),

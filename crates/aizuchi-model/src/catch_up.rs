@@ -101,13 +101,13 @@ pub fn missed(
     missed.authors.sort_by(|(one, most), (other, more)| more.cmp(most).then(one.cmp(other)));
     if missed.authors.iter().map(|(_, count)| count).sum::<usize>() <= FEW {
         let listed = [&missed.asked, &missed.open, &missed.decided].into_iter().flatten();
-        let listed: HashSet<&MessageId> =
-            listed.map(|message| &message.id).chain(&answered).collect();
+        let listed: HashSet<&MessageId> = listed.map(|message| &message.id).collect();
         let missing = |it: &&Arc<Message>| absence.misses(it) && !listed.contains(&it.id);
         missed.begun = messages.iter().filter(missing).cloned().collect();
     }
+    // The beginning of a thread was looked at twice, and what answers it is in the thread.
+    let mut seen: HashSet<MessageId> = answered.into_iter().collect();
     for list in [&mut missed.asked, &mut missed.open, &mut missed.decided, &mut missed.begun] {
-        let mut seen = HashSet::new();
         list.retain(|message| seen.insert(message.id.clone()));
         list.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
     }
@@ -115,12 +115,17 @@ pub fn missed(
 }
 
 impl Absence<'_> {
+    fn is_mentioned_in(&self, message: &Message) -> bool {
+        let mentions = &mut message.mentions.iter();
+        mentions.any(|mention| matches!(mention, Mention::User(user) if user == self.user))
+    }
+
     fn misses(&self, message: &Message) -> bool {
         message.at > self.since
             && message.author.id != *self.user
             && message.author.kind != AuthorKind::Persona
             // A command, or a word to the persona: the others need not know.
-            && !message.mentions.contains(&Mention::Persona)
+            && (!message.mentions.contains(&Mention::Persona) || self.is_mentioned_in(message))
     }
 }
 
@@ -194,14 +199,13 @@ impl TalkWindow<'_> {
     fn is_to_user(&self, index: usize, is_small_talk: bool) -> bool {
         let user = self.absence.user;
         let structure = self.talk.structure();
-        let mentions = &self.window[index].mentions;
         let addressee = structure.utterances()[index].addressee;
         let replies = || {
             let parents = structure.parents(index);
             let theirs = parents.filter(|(parent, _)| self.talk.author(*parent) == user);
             theirs.map(|(_, probability)| probability).sum::<f32>() >= LIKELY
         };
-        mentions.iter().any(|mention| matches!(mention, Mention::User(it) if it == user))
+        self.absence.is_mentioned_in(self.window[index])
             || addressee.is_some_and(|number| self.talk.user(number) == user)
             || !is_small_talk && replies()
     }

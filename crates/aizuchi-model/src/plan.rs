@@ -94,6 +94,17 @@ impl Plan {
         Some(self.recurrence.as_ref()?.next_after(&last)?.timestamp())
     }
 
+    /// When it was due for the last time at the earliest, if it recurs: as long ago as its longest span in the next
+    /// week is.
+    pub fn earliest_before(&self) -> Option<Timestamp> {
+        let mut times = vec![self.due];
+        for _ in 0..7 {
+            times.push(self.next_due(*times.last()?)?);
+        }
+        let spans = times.windows(2).map(|pair| pair[1].duration_since(pair[0]));
+        Some(self.due - spans.max()?)
+    }
+
     /// Whether its moment is gone: it recurs, and its next time is nearer than the one that was missed.
     pub fn is_outdated(&self, now: Timestamp) -> bool {
         let late = now.duration_since(self.due);

@@ -9,6 +9,7 @@ use aizuchi_model::chat::{
     Channel, ChannelId, ConversationId, Message, MessageId, UserId, Visibility, to_single_line,
 };
 use aizuchi_model::persona::Language;
+use aizuchi_model::rules::place::Place;
 use aizuchi_model::texts::catch_up as texts;
 use aizuchi_model::texts::times;
 use aizuchi_store::StoreError;
@@ -25,7 +26,7 @@ use crate::plans::zone_of;
 const MAX_CHANNELS: usize = 30;
 const MAX_MESSAGES: usize = 1000;
 /// The maximum number of messages in a list, and of other topics of a channel.
-const MAX_LISTED: usize = 12;
+const MAX_LISTED: usize = 8;
 const MAX_BEGUN: usize = 2;
 const MAX_NAMED: usize = 3;
 const MAX_QUOTE_LENGTH: usize = 120;
@@ -61,7 +62,7 @@ impl CommandReplies {
         let since = self.away_since(&reader, request.at).await?;
         Ok(match self.missed_since(&reader, since, request.at, language).await? {
             Some(missed) => missed,
-            None => texts::nothing(language, &reader.say(since, request.at, language)),
+            None => reader.nothing(since, request.at, language),
         })
     }
 
@@ -115,10 +116,13 @@ impl CommandReplies {
             }
         }
         lines.push(texts::otherwise(language).to_owned());
-        for place in &places {
+        for place in places.iter().take(MAX_LISTED) {
             lines.push(all_of(place, language));
             let begun = place.missed.begun.iter().rev().take(MAX_BEGUN).rev();
             lines.extend(begun.map(|message| self.line(place, message, reader, language)));
+        }
+        if places.len() > MAX_LISTED {
+            lines.push(texts::more(language, places.len() - MAX_LISTED));
         }
         Ok(Some(lines.join("\n")))
     }
@@ -138,9 +142,16 @@ impl CommandReplies {
             known.insert(channel.id.clone(), channel);
         }
         let channels = active.into_iter().filter_map(|it| known.remove(&it.channel));
+        let rulebook = self.rulebook.read();
+        // Nothing of a channel without memory is told elsewhere.
+        let is_told = |channel: &Channel| {
+            let (workspace, id) = (channel.workspace.clone(), channel.id.clone());
+            let top_level = ConversationId { workspace, channel: id, thread: None };
+            let place = Place::of_conversation(&top_level, &channel.name, channel.visibility);
+            channel.visibility == Visibility::Public && rulebook.remembers(&place)
+        };
         let readable = channels.filter(|channel| {
-            channel.visibility != Visibility::Direct
-                && (channel.id == *here || channel.visibility == Visibility::Public)
+            channel.visibility != Visibility::Direct && (channel.id == *here || is_told(channel))
         });
         Ok(readable.take(MAX_CHANNELS).collect())
     }
@@ -201,7 +212,7 @@ impl CommandReplies {
     ) -> String {
         let at = message.at.to_zoned(reader.zone.clone()).strftime("%m-%d %H:%M").to_string();
         // A quotation notifies nobody.
-        let quote = to_single_line(&message.text).replace('@', "");
+        let quote = to_single_line(&message.text).replace('@', "＠");
         let quote = screen_stored(&truncate(&quote, MAX_QUOTE_LENGTH), language);
         let author = place.name(&message.author.id);
         let line = texts::line(language, &place.channel_name(), &author, &at, &quote);
@@ -212,6 +223,11 @@ impl CommandReplies {
 }
 
 impl Reader<'_> {
+    /// Says that the reader has missed nothing.
+    pub fn nothing(&self, since: Timestamp, now: Timestamp, language: Language) -> String {
+        texts::nothing(language, &self.say(since, now, language))
+    }
+
     fn say(&self, at: Timestamp, now: Timestamp, language: Language) -> String {
         let in_zone = |at: Timestamp| at.to_zoned(self.zone.clone());
         times::moment(language, &in_zone(at), &in_zone(now))

@@ -6,12 +6,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use aizuchi_actions::command::Command;
+use aizuchi_llm::LlmResponse;
 use aizuchi_llm::builtin;
 use aizuchi_llm::prompt::{Prompt, tool};
 use aizuchi_model::chat::{AuthorKind, ConversationId, is_blank};
 use aizuchi_model::context::Context;
 use aizuchi_model::decision::consent::NewConsent;
-use aizuchi_model::decision::{Attempt, DecisionId, LOOK_UP};
+use aizuchi_model::decision::{Attempt, DecisionId, LOOK_UP, Usage};
 use aizuchi_model::memo::MemoChange;
 use aizuchi_model::memory::Lineage;
 use aizuchi_model::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -159,11 +160,22 @@ impl Worker<'_> {
             // No tools: the reply reports calls that were made, and must not make others.
             (toolbox, urls_of_ended) = (None, Some(known));
         }
-        let mut was_reminded = false;
+        let mut first_draft = None;
         loop {
             let left = (began + limit * 2).duration_since(self.now());
             let call = self.call_model_within(limit.min(left), mind, &prompt, calls);
-            let answer = call.await?;
+            let answer = match (call.await, first_draft.take()) {
+                (Ok(answer), draft) => {
+                    first_draft = draft;
+                    answer
+                }
+                // What it promises is cut.
+                (Err(_), Some(draft)) if !calls.superseded.is_cancelled() => {
+                    first_draft = Some(String::new());
+                    LlmResponse::new(draft, Usage::default())
+                }
+                (Err(error), _) => return Err(error),
+            };
             let is_final = answer.tool_calls.is_empty() || prompt.tools.is_empty();
             let Some(toolbox) = toolbox.as_mut().filter(|_| !is_final) else {
                 let known_urls = match (&toolbox, &urls_of_ended) {
@@ -184,8 +196,8 @@ impl Worker<'_> {
                     plans.is_empty() && !calls.attempts.last().is_some_and(is_written);
                 let promise = find_promise(&text).filter(|_| is_screened);
                 let text = match promise {
-                    Some(promise) if !was_reminded && self.now() < began + limit => {
-                        was_reminded = true;
+                    Some(promise) if first_draft.is_none() && may_plan(&prompt) => {
+                        first_draft = Some(text.clone());
                         let request =
                             texts::prompts::no_empty_promise(language, text[promise].trim());
                         prompt = prompt.with_request(&request);
@@ -264,6 +276,11 @@ fn final_text(last: String, prompt: &Prompt) -> String {
     let before = prompt.tool_rounds.iter().rev().map(|round| &round.text);
     let mut all = std::iter::once(&last).chain(before);
     all.find(|text| !is_blank(text)).cloned().unwrap_or_default()
+}
+
+/// Whether the model may plan what it promises.
+fn may_plan(prompt: &Prompt) -> bool {
+    prompt.tools.iter().any(|tool| tool.name == "schedule")
 }
 
 fn empty_answer() -> StepError {

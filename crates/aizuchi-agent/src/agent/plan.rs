@@ -66,14 +66,24 @@ impl Worker<'_> {
                     zone: plan.zone.clone(),
                 };
                 let (answers, now) = (&self.command_answers, self.now());
+                // Who only reads is not told the same again.
                 let since = answers.away_since(&reader, now).await?;
+                let since = since.max(plan.earliest_before().unwrap_or(since));
                 let language = self.persona.language;
-                let Some(text) = answers.missed_since(&reader, since, now, language).await? else {
-                    let why = texts::plans::missed_nothing(language);
-                    let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
-                    return Ok(StepResult::Silent(closing));
+                let missed = answers.missed_since(&reader, since, now, language).await?;
+                let text = match missed {
+                    Some(text) => text,
+                    None if plan.recurrence.is_none() => reader.nothing(since, now, language),
+                    None => {
+                        let why = texts::plans::missed_nothing(language);
+                        let closing = DecisionClosing::new(DecisionResult::ChoseSilence, why);
+                        return Ok(StepResult::Silent(closing));
+                    }
                 };
-                Some((text, self.known_urls(&context), Lineage::default()))
+                let mut known_urls = self.known_urls(&context);
+                // Its only links are those to the messages: what it quotes has none.
+                known_urls.add(&text);
+                Some((text, known_urls, Lineage::default()))
             }
             PlanKind::Reminder | PlanKind::CheckBack | PlanKind::FollowUp => None,
         };

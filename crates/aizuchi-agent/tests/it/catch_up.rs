@@ -130,10 +130,11 @@ async fn a_digest_comes_again_and_again_and_only_if_something_was_missed() {
         let harness = Harness::new(store).await;
         harness.platform.whispers.store(true, std::sync::atomic::Ordering::SeqCst);
         channels(&harness).await;
-        harness.says("mia", "@Aizuchi catch me up every day at 17:00").await;
+        let asked = harness.says("mia", "@Aizuchi catch me up every day at 17:00").await;
         harness.pass(HOUR).await;
         let plans = harness.store.archive.plans(&workspace()).await.unwrap();
         assert_eq!(plans[0].kind, PlanKind::CatchUp);
+        harness.edits(&asked, "@Aizuchi please catch me up every day at 17:00").await;
         harness.says_in(top_level("kitchen"), "tom", "mia: can you bring the ladle?").await;
         let before = harness.platform.posted_texts().len();
         harness.pass(24 * HOUR).await;

@@ -144,7 +144,7 @@ async fn plans_are_listed_moved_and_cancelled_by_their_asker() {
     2. Friday 15 January, 11:01 UTC: lock the shed
      240s (persona): 1. Saturday 16 January, 11:00 UTC: feed the bees
      300s bob: @Aizuchi cancel reminder 2
-     300s (persona): There is no reminder 2 any more.
+     300s (persona): Reminder 2 is not planned any more.
     97200s (persona): A reminder from alice: feed the bees
     [m000] spoke by command: it was a command for me ()
     [m001] spoke by command: it was a command for me ()
@@ -457,6 +457,25 @@ async fn what_the_persona_promises_is_planned_and_done() {
     [m000] spoke: alice asked me (reply kept, reply kept, reply kept)
     [] spoke: I had said to alice that I would (reply kept)
     ");
+}
+
+#[tokio::test]
+async fn a_promise_goes_with_the_message_that_it_answers() {
+    on_every_database(async |store| {
+        let harness = with_tools(store).await;
+        let call = json!({ "at": "in 2 hours", "what": "check the frost" });
+        harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("schedule", call)]);
+        let asked = harness.says("alice", "@Aizuchi is there any frost?").await;
+        harness.pass(MINUTE).await;
+        assert_eq!(pending(&harness).await, 1);
+        harness.deletes(&asked).await;
+        let plans = harness.store.archive.plans(&workspace()).await.unwrap();
+        assert!(plans.iter().all(|plan| plan.what.is_empty()), "nothing of it is kept");
+        let before = posts(&harness).await.len();
+        harness.pass(3 * HOUR).await;
+        assert_eq!((pending(&harness).await, posts(&harness).await.len()), (0, before));
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -67,7 +67,8 @@ pub fn without_promises(text: &str) -> String {
 /// A text of the same length in which quotations are blank. One that never ends is none.
 fn without_quotations(text: &str) -> String {
     static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = "“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\\n]*\"|`[^`\\n]*`";
+        let pattern =
+            "(?s:```.*?```)|(?m:^>.*$)|“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\\n]*\"|`[^`\\n]*`";
         Regex::new(pattern).expect("a test reads it")
     });
     let blank = |found: &regex::Captures<'_>| " ".repeat(found[0].len());

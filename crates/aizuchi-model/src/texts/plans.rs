@@ -107,7 +107,7 @@ texts! {
         "I did not note that: there are too many reminders already. Cancel some first."
         / "登録できませんでした。リマインダーがすでに多すぎます。先にどれかを取り消してください。";
     /// It was cancelled now, or is done, or there never was one.
-    cancelled(number: i64): "There is no reminder {number} any more." / "リマインダー {number} はもうありません。";
+    cancelled(number: i64): "Reminder {number} is not planned any more." / "リマインダー {number} は取り消し済みです。";
     no_such_plan(number: i64):
         "There is no reminder {number} of yours here."
         / "ここにあなたのリマインダー {number} はありません。";

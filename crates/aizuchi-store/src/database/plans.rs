@@ -82,6 +82,14 @@ pub async fn make_of(
     if !matches!(outcome.result, StepResult::Drafted { .. } | StepResult::Proposed(_)) {
         return Ok(());
     }
+    for message in outcome.plans.iter().filter_map(|plan| plan.message.as_ref()) {
+        let conversation = &outcome.plans[0].conversation;
+        let drop = query(sql::plans::DROP_PROMISES_OF_MESSAGE)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(message.as_str());
+        drop.execute(&mut *connection).await?;
+    }
     for plan in &outcome.plans {
         let workspace = &plan.conversation.workspace;
         match make(connection, counters, workspace, plan).await {

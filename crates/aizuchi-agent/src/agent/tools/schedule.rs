@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_actions::plans::zone_of;
-use aizuchi_model::chat::{ConversationId, UserId, to_single_line};
+use aizuchi_model::chat::{ConversationId, MessageId, UserId, to_single_line};
 use aizuchi_model::context::Context;
 use aizuchi_model::plan::time_expression::{When, parse_time};
 use aizuchi_model::plan::{
@@ -18,8 +18,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::agent::Worker;
+use crate::agent::tools::Toolbox;
 use crate::agent::tools::arguments::{ScheduleArguments, ScheduledFor};
-use crate::agent::tools::{Toolbox, requesting_user};
 
 /// The longest time ahead of a plan.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
@@ -28,18 +28,22 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 pub(super) struct Schedule {
     archive: Arc<dyn Archive>,
     asker: UserId,
+    /// The message that is answered. The plans go with it.
+    message: MessageId,
     zone: TimeZone,
     plans: Vec<Plan>,
 }
 
 impl Worker<'_> {
-    /// The schedule of a reply, if somebody asks for it.
+    /// The schedule of a reply that somebody waits for. Unasked, nobody is planned for, and keeping a promise makes no
+    /// new one.
     pub(super) async fn schedule(&self, context: &Context) -> Result<Option<Schedule>, StoreError> {
-        let Some(asker) = requesting_user(context) else { return Ok(None) };
+        let Some(asked) = context.owed_messages().next_back() else { return Ok(None) };
+        let (asker, message) = (asked.author.id.clone(), asked.id.clone());
         let archive = self.command_answers.archive.clone();
         let workspace = &context.conversation.workspace;
         let zone = zone_of(&*archive, workspace, &asker, &self.command_answers.zone).await?;
-        Ok(Some(Schedule { archive, asker, zone, plans: Vec::new() }))
+        Ok(Some(Schedule { archive, asker, message, zone, plans: Vec::new() }))
     }
 }
 
@@ -69,14 +73,14 @@ impl Toolbox {
             return texts::tools::not_scheduled(self.language).to_owned();
         };
         let what = to_single_line(&arguments.what).chars().take(MAX_LENGTH).collect::<String>();
-        // Plans without a message are told apart by their time.
+        // The plans of a message are told apart by their time.
         let number = SignedDuration::from_millis(schedule.plans.len() as i64);
         schedule.plans.push(Plan {
             id: PlanId(0),
             number: 0,
             conversation: self.conversation.clone(),
             asker: schedule.asker.clone(),
-            message: None,
+            message: Some(schedule.message.clone()),
             whom: match arguments.who {
                 ScheduledFor::Asker => Whom::Asker,
                 ScheduledFor::Channel => Whom::Channel,
@@ -100,7 +104,12 @@ impl Toolbox {
 
 /// Reads “2026-12-04 09:00”, or words.
 fn read_time(text: &str, now: &Zoned) -> Option<Zoned> {
-    if let Ok(at) = text.trim().parse::<DateTime>() {
+    let text = text.trim();
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(at.to_zoned(now.time_zone().clone()));
+    }
+    // A date alone would be midnight.
+    if let Some(at) = text.parse::<DateTime>().ok().filter(|_| text.contains(':')) {
         return at.to_zoned(now.time_zone().clone()).ok();
     }
     match parse_time(text, now)?.0 {

@@ -65,6 +65,10 @@ statements! {
         WHERE state = 'draft'
             AND decision IN (SELECT decision FROM plans WHERE workspace = ?1 AND asker = ?2)";
     DROP_PLAN = "DELETE FROM plans WHERE id = ?1";
+    /// What an earlier draft of an answer to this message planned.
+    DROP_PROMISES_OF_MESSAGE = "
+        DELETE FROM plans
+        WHERE workspace = ?1 AND channel = ?2 AND message = ?3 AND kind = 'promise' AND decision IS NULL";
     DROP_PLANS_OF = "DELETE FROM plans WHERE workspace = ?1 AND asker = ?2";
     /// What is to be said was deleted with the message that asked for it.
     ERASE_PLANS_OF_MESSAGE = "UPDATE plans SET what = '' WHERE workspace = ?1 AND channel = ?2 AND message = ?3";
