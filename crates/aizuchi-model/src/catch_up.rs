@@ -76,7 +76,7 @@ pub fn missed(
             let below = threads.get(&Some(&message.id)).into_iter().flatten();
             below.into_iter().any(|reply| reply.author.id != message.author.id)
         };
-        // Threads of a conversation's window overlap by half, so that each message has its context on both sides.
+        // Windows of a conversation overlap by half, so that each message has its context on both sides.
         let mut first = 0;
         loop {
             let window = &talk[first..talk.len().min(first + MAX_MESSAGES)];

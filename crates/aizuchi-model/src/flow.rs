@@ -166,7 +166,7 @@ pub struct Outcome {
     /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a repeated model
     /// call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
-    /// What the text says that the persona will do later. It is kept and dropped with the text, too.
+    /// What the text says that the persona will do later. It is planned when the text is drafted.
     pub plans: Vec<Plan>,
     /// The calls that a user has to allow. They are kept with the draft that announces them, and dropped with it
     /// otherwise.
