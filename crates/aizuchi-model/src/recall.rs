@@ -14,6 +14,8 @@ use crate::recall::terms::{SearchTerm, extract_terms, search_terms};
 
 /// The maximum number of terms in a query.
 const MAX_SEARCH_TERMS: usize = 12;
+/// The maximum number of characters of a query that are read. Nobody types more, and a megabyte takes seconds.
+const MAX_QUERY_LENGTH: usize = 10_000;
 /// BM25: how soon repetitions of a term stop counting, and how much long messages are penalized.
 const BM25_K1: f64 = 1.2;
 const BM25_B: f64 = 0.3;
@@ -115,12 +117,14 @@ pub struct RecallScorer {
 
 impl RecallScorer {
     pub fn new(query: &RecallQuery) -> Self {
-        let terms = search_terms(&query.text, MAX_SEARCH_TERMS);
+        let end = query.text.char_indices().nth(MAX_QUERY_LENGTH).map(|(end, _)| end);
+        let text = &query.text[..end.unwrap_or(query.text.len())];
+        let terms = search_terms(text, MAX_SEARCH_TERMS);
         let weights = vec![0.0; terms.len()];
         Self {
             search_terms: terms,
             weights,
-            names: extract_terms(&query.text),
+            names: extract_terms(text),
             here: query.visible_from.clone(),
         }
     }
