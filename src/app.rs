@@ -17,6 +17,7 @@ use std::time::Instant;
 use aizuchi_actions::standing_order_trial::StandingOrderTrial;
 use aizuchi_agent::allowed_calls::AllowedCalls;
 use aizuchi_agent::external_tools::ExternalTools;
+use aizuchi_agent::first_words::FirstWords;
 use aizuchi_agent::forgetter::Forgetter;
 use aizuchi_agent::inbox::channel_cache::ChannelCache;
 use aizuchi_agent::inbox::in_flight::InFlight;
@@ -96,6 +97,7 @@ pub struct App {
     backup: Option<ScheduledBackup>,
     forgetter: Forgetter,
     learner: Learner,
+    first_words: FirstWords,
     computing: ComputingThread,
     report_cache: Arc<ReportCache>,
     erasures: watch::Receiver<u64>,
@@ -311,6 +313,13 @@ impl App {
             clock.clone(),
             config.message_retention(),
         );
+        let first_words = FirstWords {
+            store: store.clone(),
+            archive: store.clone(),
+            clock: clock.clone(),
+            rulebook: rulebook.clone(),
+            zone: agent.settings.zone.clone(),
+        };
         let learner = Learner {
             archive: store.clone(),
             cursors: store.clone(),
@@ -407,6 +416,7 @@ impl App {
             backup,
             forgetter,
             learner,
+            first_words,
             computing,
             report_cache,
             erasures,

@@ -24,6 +24,7 @@ impl App {
             backup,
             forgetter,
             learner,
+            first_words,
             computing,
             report_cache,
             erasures,
@@ -58,6 +59,7 @@ impl App {
         }
         tasks.spawn("forgetter", |stop| async move { forgetter.run(stop).await });
         tasks.spawn("learner", |stop| async move { learner.run(stop).await });
+        tasks.spawn("first words", |stop| async move { first_words.run(stop).await });
         let handle = tokio::runtime::Handle::current();
         tasks.set.spawn_blocking(move || {
             computing.run(&handle);

@@ -62,7 +62,7 @@ pub async fn to_order(
 /// it.
 pub fn edited(plan: &Plan, text: &str, name: &str) -> Option<PlanChange> {
     let asked_at = plan.made.to_zoned(plan.zone.clone());
-    if plan.kind == PlanKind::Promise {
+    if plan.kind == PlanKind::Promise || plan.kind.is_unasked() {
         return None;
     }
     let text = without_called_name(text, name);
@@ -145,7 +145,11 @@ async fn changeable(
     number: i64,
 ) -> Result<Option<Plan>, StoreError> {
     let plans = plans_here(request, archive).await?;
-    let is_theirs = |plan: &Plan| plan.asker == request.user || request.role == Role::Admin;
+    // First words are planned by the config.
+    let is_theirs = |plan: &Plan| {
+        (plan.asker == request.user || request.role == Role::Admin)
+            && plan.kind != PlanKind::FirstWord
+    };
     Ok(plans.into_iter().find(|plan| plan.number == number && is_theirs(plan)))
 }
 
@@ -210,13 +214,8 @@ impl CommandReplies {
             PlanCommand::List if plans.is_empty() => texts::none(language).to_owned(),
             PlanCommand::List => {
                 let lines = plans.iter().take(MAX_LISTED).map(|plan| {
-                    let what = texts::what_or_none(language, &plan.what);
-                    texts::list_line(
-                        language,
-                        plan.number,
-                        &say(&plan.due_in_zone(), language, now),
-                        what,
-                    )
+                    let due = say(&plan.due_in_zone(), language, now);
+                    texts::list_line(language, plan.number, &due, &listed(plan, language))
                 });
                 let title = texts::list_title(language).to_owned();
                 std::iter::once(title).chain(lines).collect::<Vec<_>>().join("\n")
@@ -240,6 +239,9 @@ impl CommandReplies {
             }
             (PlanKind::FollowUp, _) => {
                 texts::will_follow_up(language, number, &whom, &due, name, &undo)
+            }
+            (PlanKind::Unanswered | PlanKind::FirstWord, _) => {
+                texts::will_look(language, number, &due, name, &undo)
             }
             (PlanKind::Reminder, Whom::Asker) => {
                 texts::will_remind(language, number, name, &due, &undo)
@@ -278,6 +280,15 @@ impl CommandReplies {
             }
             Asked::Plan(_) => texts::could_not_make(language).to_owned(),
         }
+    }
+}
+
+/// What a plan is for, in a list.
+fn listed(plan: &Plan, language: Language) -> String {
+    match plan.kind {
+        PlanKind::Unanswered => texts::listed_unanswered(language, &plan.what),
+        PlanKind::FirstWord => texts::listed_first_word(language).to_owned(),
+        _ => texts::what_or_none(language, &plan.what).to_owned(),
     }
 }
 

@@ -10,6 +10,8 @@ pub mod judge;
 mod select_agent;
 mod command_reply;
 mod plan;
+mod follow_up;
+mod unasked_plan;
 mod post;
 mod post_timing;
 mod companions;
@@ -72,6 +74,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::agent::backfill_deferral::Deferrals;
 use crate::agent::conversation_state::StateCache;
@@ -340,6 +343,9 @@ impl Worker<'_> {
                 self.judge(claim, conversation, superseded, &mut trace).await
             }
             Work::Reply(conversation) => match &claim.plan {
+                Some(plan) if plan.kind.is_unasked() => {
+                    self.decide_unasked(claim, plan, superseded, &mut trace).await
+                }
                 Some(plan) => self.draft_planned(claim, plan, superseded, &mut trace).await,
                 None => self.reply(claim, conversation, superseded, &mut trace).await,
             },
@@ -351,6 +357,13 @@ impl Worker<'_> {
             evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
         }
         let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
+        if let (StepResult::Posted(posted), Work::Post(item)) = (&result, &claim.work) {
+            match self.after_own_question(item, posted).await {
+                Ok(follow_up) => trace.plans.extend(follow_up),
+                // It is posted, whatever else happens.
+                Err(error) => warn!(error = %error, "a question is not come back to"),
+            }
+        }
         let StepTrace {
             evaluation,
             seen_revision,

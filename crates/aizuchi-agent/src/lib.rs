@@ -24,5 +24,6 @@ pub mod runner;
 pub mod allowed_calls;
 pub mod retention;
 pub mod scheduled_backup;
+pub mod first_words;
 pub mod learner;
 pub mod forgetter;

@@ -4,11 +4,13 @@
 use std::fmt;
 
 use aizuchi_agent::agent::tools::ToolSettings;
-use aizuchi_model::rules::{MemoryRule, PersonaRule, ToolRule};
+use aizuchi_model::rules::{FirstWordRule, FollowUpRule, MemoryRule, PersonaRule, ToolRule};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess};
+
+use crate::values::{BoundedInteger, ClockTime, RecurringTime};
 
 /// A text that is added to the persona's prompt in a channel, or a section that replaces it.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
@@ -44,6 +46,40 @@ pub enum ChannelTools {
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1))]
 pub struct ToolName(pub String);
+
+choices! {
+    /// The questions that are come back to.
+    FollowUpSetting for FollowUpRule {
+        /// None.
+        Off = Off,
+        /// Aizuchi's own.
+        Own = Own,
+        /// Aizuchi's own, and those that it left to people.
+        All = All,
+    }
+}
+
+/// When Aizuchi may begin a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpeaksFirst {
+    /// After this many days in which nobody has written. If omitted: silence is no occasion.
+    pub after_days: Option<BoundedInteger<1, 365>>,
+    /// The time of day at which Aizuchi looks whether the channel has been silent for so long.
+    pub at: ClockTime,
+    /// The times at which Aizuchi looks anyway, such as `every Monday at 9:00` or `every 24 December at 18:00`.
+    pub on: Vec<RecurringTime>,
+}
+
+impl SpeaksFirst {
+    pub fn rule(&self) -> FirstWordRule {
+        FirstWordRule {
+            after_days: self.after_days.as_ref().map(|days| days.0 as i64),
+            at: self.at.0,
+            on: self.on.iter().map(|time| time.0.clone()).collect(),
+        }
+    }
+}
 
 choices! {
     /// Whether a workspace, a channel or a thread is remembered.

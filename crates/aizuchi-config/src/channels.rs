@@ -31,6 +31,10 @@ impl ChannelConfig {
                 Some(own) => Some(user_ids(own)),
                 None => companions.clone(),
             },
+            first_word: match &self.speaks_first {
+                Some(own) => Some(own.rule()),
+                None => defaults.first_word.clone(),
+            },
             ..PlaceOverrides::from(self).apply_to(defaults)
         }
     }

@@ -9,7 +9,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::budget::ChannelBudget;
-use crate::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
+use crate::channel_overrides::{
+    ChannelPersona, ChannelTools, FollowUpSetting, MemorySetting, SpeaksFirst,
+};
 use crate::facilitator::FacilitatorConfig;
 use crate::language::LanguageSetting;
 use crate::models::place_models::OwnModels;
@@ -167,6 +169,12 @@ sections! {
     [workspace] announce: bool = |rules, own| rules.announces = Some(*own);
     /// Whether Aizuchi says once, when it joins the channel, what it hears and stores.
     [channel] announce: bool;
+    /// The questions that Aizuchi comes back to there, once, if nobody has answered them.
+    [workspace channel] follow_up: FollowUpSetting = |rules, own| rules.follow_up = own.rule();
+    /// How long after a question Aizuchi comes back to it.
+    [workspace channel] follow_up_after_seconds: Seconds = |rules, own| rules.follow_up_after = duration_from_seconds(own.0);
+    /// When Aizuchi may begin a conversation there, at most once a day and if the judge agrees. If omitted: never.
+    [own] speaks_first: Option<SpeaksFirst>;
     /// The ids of other bots that speak unasked there.
     [own] companions: Option<Vec<ConfiguredUserId>>;
 }

@@ -27,7 +27,7 @@ macro_rules! reloadable_response {
 
 reloadable_response! {
     mode quiet_hours min_confidence tolerance order_trial_cost max_share cooldown_seconds reactions keeper companions
-    companion_window_seconds
+    companion_window_seconds follow_up follow_up_after_seconds
 }
 
 /// The other keys that it takes over, including every key below them.

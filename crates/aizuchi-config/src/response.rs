@@ -9,6 +9,7 @@ use aizuchi_model::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode, 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::channel_overrides::FollowUpSetting;
 use crate::schema;
 use crate::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
@@ -76,6 +77,10 @@ section! {
         pub max_share: Ratio = Ratio(ChannelRules::default().max_share),
         /// The emoji that Aizuchi may react with when it posts nothing. With an empty list, it does not react.
         pub reactions: Vec<EmojiName> = ChannelRules::default().reactions.into_iter().map(EmojiName).collect(),
+        /// The questions that Aizuchi comes back to, once, if nobody has answered them. It does so only if the judge agrees.
+        pub follow_up: FollowUpSetting = FollowUpSetting::Off,
+        /// How long after a question Aizuchi comes back to it.
+        pub follow_up_after_seconds: Seconds = Seconds(ChannelRules::default().follow_up_after.as_secs_f64()),
         /// Hosts whose pages Aizuchi may always link to, such as `docs.example.com`. It links to other pages only if their
         /// address appears in the conversation or in what a tool found.
         pub link_hosts: Vec<HostName>,
@@ -176,6 +181,8 @@ impl ResponseConfig {
             budget_limits,
             companions: self.companions.as_deref().map(user_ids),
             companion_window: duration_from_seconds(self.companion_window_seconds.0),
+            follow_up: self.follow_up.rule(),
+            follow_up_after: duration_from_seconds(self.follow_up_after_seconds.0),
             ..ChannelRules::default()
         }
     }

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use aizuchi_model::chat::UserId;
+use aizuchi_model::plan::recurrence::Recurrence;
+use aizuchi_model::plan::time_expression::{self, When};
 use aizuchi_model::rules::{PostTiming, QuietHours};
 use jiff::SignedDuration;
-use jiff::civil::Time;
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -189,6 +192,14 @@ text_settings! {
     #[schemars(extend("format" = "uri"))]
     WebSocketUrl(String) = |text| has_host(&text, &["ws://", "wss://"]).then_some(text),
         "it must be an address like wss://example.com/";
+    /// A time of day.
+    #[derive(Copy)]
+    #[schemars(extend("pattern" = "^[0-2][0-9]:[0-5][0-9]$"))]
+    ClockTime(Time) = |text| parse_time(&text), "it must be a time of day, like 10:00";
+    /// When something is done again and again, as people write it.
+    #[schemars(extend("minLength" = 1))]
+    RecurringTime(Recurrence) = |text| parse_recurrence(&text),
+        "it must say when again and again, like every Monday at 9:00";
     /// The name of a host, in lower case.
     #[schemars(extend("minLength" = 1))]
     HostName(String) = |text| {
@@ -294,6 +305,24 @@ fn parse_quiet_hours(text: &str) -> Option<Option<QuietHours>> {
     let (from, to) = text.split_once('-')?;
     let (from, to) = (parse_time(from)?, parse_time(to)?);
     (from != to).then_some(Some(QuietHours { from, to }))
+}
+
+impl Default for ClockTime {
+    /// In the morning of a working day.
+    fn default() -> Self {
+        Self(Time::constant(10, 0, 0, 0))
+    }
+}
+
+/// The date from which every so many-th day, week, month or year is counted: a Monday.
+const FIRST_TURN: DateTime = DateTime::constant(2026, 1, 5, 0, 0, 0, 0);
+
+fn parse_recurrence(text: &str) -> Option<Recurrence> {
+    let first = FIRST_TURN.to_zoned(TimeZone::UTC).ok()?;
+    match time_expression::parse_time(text, &first)?.0 {
+        When::Every(recurrence, _) => Some(recurrence),
+        When::Once(_) | When::Past(_) | When::Unclear(_) => None,
+    }
 }
 
 pub fn parse_time(text: &str) -> Option<Time> {

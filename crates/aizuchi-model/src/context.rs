@@ -52,6 +52,18 @@ pub struct Intent {
     pub post_at: Option<Timestamp>,
     /// The revision that was judged.
     pub seen_revision: SeenRevision,
+    /// What made it look, if that is no new message.
+    pub occasion: Option<Occasion>,
+}
+
+named_enum! {
+    /// Why the persona looks at a conversation in which nobody has written anything new.
+    pub enum Occasion {
+        /// Nobody has answered the message that it is about.
+        Unanswered,
+        /// It may begin a conversation.
+        FirstWord,
+    }
 }
 
 /// The circumstances of a conversation: orders in force, recent posts, and spending.

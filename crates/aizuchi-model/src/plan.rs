@@ -37,6 +37,17 @@ named_enum! {
         CatchUp,
         /// Do what the persona said that it would.
         Promise,
+        /// Come back, unasked, to a question that nobody answered.
+        Unanswered,
+        /// Begin a conversation in a channel.
+        FirstWord,
+    }
+}
+
+impl PlanKind {
+    /// Whether nobody asked for it, so that it is judged like any other unsolicited post.
+    pub fn is_unasked(self) -> bool {
+        matches!(self, PlanKind::Unanswered | PlanKind::FirstWord)
     }
 }
 
@@ -59,8 +70,9 @@ pub struct Plan {
     pub number: i64,
     /// Where it was asked for. It is said nowhere else.
     pub conversation: ConversationId,
+    /// Who asked for it, or who waits for an answer. A first word has an empty id.
     pub asker: UserId,
-    /// The message that asked for it. A slash command has none.
+    /// The message that asked for it, or that nobody answered. A slash command and a first word have none.
     pub message: Option<MessageId>,
     pub whom: Whom,
     pub kind: PlanKind,

@@ -7,11 +7,13 @@ pub mod setting_override;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
 use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
+use crate::plan::recurrence::{Cycle, Recurrence};
 use crate::rules::place::{Place, WorkspaceRules};
 use crate::rules::setting_override::{PlaceSetting, SettingKind, SettingOverride, SettingScope};
 
@@ -153,6 +155,44 @@ pub struct ChannelRules {
     /// How much longer each companion waits than the one before it, in the order of companions for a message.
     pub companion_window: SignedDuration,
     pub models: ModelRules,
+    /// Which questions it comes back to if nobody has answered them, and how long after they were asked.
+    pub follow_up: FollowUpRule,
+    pub follow_up_after: SignedDuration,
+    /// When it may begin a conversation there; `None` means never.
+    pub first_word: Option<FirstWordRule>,
+}
+
+/// The questions that the persona comes back to, once, if nobody has answered them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowUpRule {
+    #[default]
+    Off,
+    /// Its own.
+    Own,
+    /// Its own, and those that it left to people.
+    All,
+}
+
+/// When the persona may begin a conversation in a channel. It does so at most once a day, and only if a judge agrees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstWordRule {
+    /// After this many days without a message; `None` means that silence is no occasion.
+    pub after_days: Option<i64>,
+    /// The time of day at which it does so.
+    pub at: Time,
+    /// Other occasions.
+    pub on: Vec<Recurrence>,
+}
+
+impl FirstWordRule {
+    /// When a channel will have been silent for long enough, if nobody but the persona has written since `heard`.
+    pub fn silence_ends(&self, heard: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let end = heard + SignedDuration::from_hours(24) * i32::try_from(self.after_days?).ok()?;
+        let daily = Recurrence { cycle: Cycle::Daily, interval: None, time: self.at };
+        // That moment itself counts.
+        let before = (end - SignedDuration::from_millis(1)).to_zoned(zone.clone());
+        Some(daily.next_after(&before)?.timestamp())
+    }
 }
 
 /// The models for a channel or a workspace, by name; `None` means as everywhere.
@@ -248,6 +288,9 @@ impl Default for ChannelRules {
             companions: None,
             companion_window: SignedDuration::from_secs(60),
             models: ModelRules::default(),
+            follow_up: FollowUpRule::Off,
+            follow_up_after: SignedDuration::from_hours(4),
+            first_word: None,
         }
     }
 }
@@ -425,6 +468,16 @@ impl Rulebook {
     /// Whether any channel tolerates only a share of unwelcome posts.
     pub fn has_tolerance(&self) -> bool {
         self.all_rules().any(|rules| rules.tolerance.is_some())
+    }
+
+    /// Whether the persona comes back to unanswered questions anywhere.
+    pub fn may_follow_up(&self) -> bool {
+        self.all_rules().any(|rules| rules.follow_up != FollowUpRule::Off)
+    }
+
+    /// Whether the persona may begin a conversation anywhere.
+    pub fn may_speak_first(&self) -> bool {
+        self.all_rules().any(|rules| rules.first_word.is_some())
     }
 
     /// Whether there may be channels that are not remembered.

@@ -7,8 +7,9 @@ use aizuchi_config::budget::ModelCosts;
 use aizuchi_model::chat::UserId;
 use aizuchi_model::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_model::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, ModelRules,
-    PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
+    BudgetLimits, ChannelRules, FacilitationRules, FirstWordRule, FollowUpRule, LanguageRule,
+    MemoryRule, Mode, ModelRules, PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules,
+    ToolRule,
 };
 use jiff::SignedDuration;
 use jiff::civil::time;
@@ -37,6 +38,8 @@ response:
   max_share: 0.25
   companions: [U8, 987654321098765431]
   companion_window_seconds: 90
+  follow_up: own
+  follow_up_after_seconds: 3600
   reactions: ["👍", " :tada: "]
   quiet_hours: 22:00-07:00
   gates: [share, cooldown, nothing_open, unchanged, directed]
@@ -80,6 +83,9 @@ channels:
     max_wait_seconds: 300
     announce: false
     companions: []
+    follow_up: all
+    follow_up_after_seconds: 7200
+    speaks_first: {after_days: 3, at: 09:30, on: [every Monday at 9:00, 毎年12月24日18時]}
     model: {response: large, judgment: small}
     facilitator:
       rest_seconds: 8
@@ -129,6 +135,8 @@ fn the_rulebook_has_every_setting() {
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
         companions: Some(vec![UserId::new("U8"), UserId::new("987654321098765431")]),
         companion_window: SignedDuration::from_secs(90),
+        follow_up: FollowUpRule::Own,
+        follow_up_after: SignedDuration::from_hours(1),
         ..ChannelRules::default()
     };
     let garden = ChannelRules {
@@ -172,6 +180,13 @@ fn the_rulebook_has_every_setting() {
             judgment: Some("small".into()),
             ..ModelRules::default()
         },
+        follow_up: FollowUpRule::All,
+        follow_up_after: SignedDuration::from_hours(2),
+        first_word: Some(FirstWordRule {
+            after_days: Some(3),
+            at: time(9, 30, 0, 0),
+            on: vec!["weekly mon 09:00".parse().unwrap(), "yearly 12-24 18:00".parse().unwrap()],
+        }),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };

@@ -196,7 +196,11 @@ impl Worker<'_> {
                     plans.is_empty() && !calls.attempts.last().is_some_and(is_written);
                 let promise = find_promise(&text).filter(|_| is_screened);
                 let text = match promise {
-                    Some(promise) if first_draft.is_none() && may_plan(&prompt) => {
+                    Some(promise)
+                        if first_draft.is_none()
+                            && !prompt.tools.is_empty()
+                            && toolbox.as_ref().is_some_and(Toolbox::may_plan) =>
+                    {
                         first_draft = Some(text.clone());
                         let request =
                             texts::prompts::no_empty_promise(language, text[promise].trim());
@@ -276,11 +280,6 @@ fn final_text(last: String, prompt: &Prompt) -> String {
     let before = prompt.tool_rounds.iter().rev().map(|round| &round.text);
     let mut all = std::iter::once(&last).chain(before);
     all.find(|text| !is_blank(text)).cloned().unwrap_or_default()
-}
-
-/// Whether the model may plan what it promises.
-fn may_plan(prompt: &Prompt) -> bool {
-    prompt.tools.iter().any(|tool| tool.name == "schedule")
 }
 
 fn empty_answer() -> StepError {

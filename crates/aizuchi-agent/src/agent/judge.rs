@@ -55,7 +55,7 @@ impl Worker<'_> {
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         let gate_input = self.gate_input(&context);
-        let (mode, rules) = (gate_input.mode(), gate_input.rules);
+        let mode = gate_input.mode();
         // A second look asks the judge whether anyone still waits, and what names the persona may be put to it, so the
         // NothingOpen gate is skipped.
         let is_named = mode != Mode::Facilitator && self.is_named_in(&context);
@@ -86,15 +86,39 @@ impl Worker<'_> {
             }
             options.judge_options.known_state = Some(state);
         }
-        let judgment = self.request_judgment(&context, &options, &mut calls).await?;
+        let asked = self.ask_judge(&context, &options, &gates, evaluation, &mut calls);
+        let (judgment, verdict) = asked.await?;
+        let result = self.apply_verdict(claim, judgment, verdict, &context)?;
+        if let StepResult::Silent(closing) = &result
+            && closing.ended == DecisionResult::ChoseSilence
+            && let Some(judgment) = &closing.judgment
+        {
+            trace.plans.extend(self.left_to_people(judgment, &context));
+        }
+        Ok(result)
+    }
+
+    /// Asks the judge, and applies the rules of the channel to its judgment. `gates` lists the optional gates that are
+    /// on.
+    pub(super) async fn ask_judge(
+        &self,
+        context: &Arc<Context>,
+        options: &PromptOptions,
+        gates: &[Gate],
+        evaluation: &mut Evaluation,
+        calls: &mut Calls<'_>,
+    ) -> Result<(Judgment, Verdict), StepError> {
+        let gate_input = self.gate_input(context);
+        let (mode, rules) = (gate_input.mode(), gate_input.rules);
+        let judgment = self.request_judgment(context, options, calls).await?;
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
         let state = state.unwrap_or_default();
         let verdict = judgment.verdict(state, mode, rules);
-        let least = self.welcome_threshold(&context, rules);
+        let least = self.welcome_threshold(context, rules);
         evaluation.needed_confidence = Some(least.unwrap_or(rules.min_confidence));
-        let verdict = hold_back(verdict, &judgment, state, &gate_input, &gates, least);
-        self.apply_verdict(claim, judgment, verdict, &context)
+        let verdict = hold_back(verdict, &judgment, state, &gate_input, gates, least);
+        Ok((judgment, verdict))
     }
 
     /// Whether a new message names the persona as it is configured.
@@ -192,6 +216,16 @@ impl Worker<'_> {
         if let Some(due) = self.second_look_due(claim, &judgment, silence, context) {
             return Ok(StepResult::LookAgain { due });
         }
+        Ok(StepResult::Silent(self.close_as_silent(silence, judgment, context)))
+    }
+
+    /// Returns the closing of a decision that a verdict of silence settled.
+    pub(super) fn close_as_silent(
+        &self,
+        silence: SilenceReason,
+        judgment: Judgment,
+        context: &Context,
+    ) -> DecisionClosing {
         let rules = self.gate_input(context).rules;
         let least = self.welcome_threshold(context, rules);
         let why = silence_reason(silence, &judgment, rules, least, self.persona.language);
@@ -201,12 +235,8 @@ impl Worker<'_> {
         } else {
             DecisionResult::ChoseSilence
         };
-        let (judgment, state) = (Some(judgment), Some(state));
-        Ok(StepResult::Silent(DecisionClosing {
-            judgment,
-            state_hash: state,
-            ..DecisionClosing::new(ended, why)
-        }))
+        let (judgment, state_hash) = (Some(judgment), Some(context.state_hash()));
+        DecisionClosing { judgment, state_hash, ..DecisionClosing::new(ended, why) }
     }
 
     /// Adds the source of the confidence threshold to the reason, if a user's order set it.

@@ -85,7 +85,11 @@ impl Worker<'_> {
                 known_urls.add(&text);
                 Some((text, known_urls, Lineage::default()))
             }
-            PlanKind::Reminder | PlanKind::CheckBack | PlanKind::FollowUp => None,
+            PlanKind::Reminder
+            | PlanKind::CheckBack
+            | PlanKind::FollowUp
+            | PlanKind::Unanswered
+            | PlanKind::FirstWord => None,
         };
         let (text, known_urls, lineage) = worded.unwrap_or_else(|| {
             let known_urls = self.known_urls(&context);
@@ -195,7 +199,7 @@ impl Worker<'_> {
 }
 
 /// The sources of a planned text: those of its words, and the message that asked for it.
-fn lineage_with(plan: &Plan, mut lineage: Lineage) -> Lineage {
+pub(super) fn lineage_with(plan: &Plan, mut lineage: Lineage) -> Lineage {
     let message = plan.message.clone();
     let asked = message.map(|id| MessageRef(plan.conversation.channel.clone(), id));
     lineage.messages.extend(asked);

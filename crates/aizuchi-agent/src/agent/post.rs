@@ -257,6 +257,21 @@ impl Worker<'_> {
     ) -> Option<StepResult> {
         let gate_input = self.gate_input(context);
         let metadata = &item.metadata;
+        if metadata.is_planned && !claim.is_owed {
+            let gate_result = gate_input.check_before_posting();
+            let is_unapproved = gate_input.mode() == Mode::Propose && !metadata.is_approved;
+            let gate = gate_result.closed_by.or(is_unapproved.then_some(Gate::ChannelMode));
+            let has_moved_on = !metadata.seen_revision.covers(context.newest_message_revision);
+            return match gate {
+                _ if item.is_published() => None,
+                Some(gate) => Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit))),
+                None if has_moved_on && !metadata.is_approved => {
+                    let why = texts::replies::users_went_on(self.persona.language).to_owned();
+                    Some(StepResult::Withdrawn { why })
+                }
+                None => None,
+            };
+        }
         if metadata.is_planned {
             // Somebody asked for it, so nothing else has to be open.
             let silenced = gate_input.check_before_answering().closed_by;

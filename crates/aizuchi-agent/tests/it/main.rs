@@ -140,6 +140,7 @@ mod tool_calls;
 mod tools;
 mod transfer;
 mod transfer_session;
+mod unasked_plans;
 mod unasked_quotes;
 mod uploads;
 mod uptake;

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use aizuchi_model::chat::{AuthorKind, Mention, Message, to_single_line};
-use aizuchi_model::context::Context;
 use aizuchi_model::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, human_authors, is_closing,
 };
 use aizuchi_model::context::message_structure::passes_question_on;
+use aizuchi_model::context::{Context, Occasion};
 use aizuchi_model::overlap::has_name;
 use aizuchi_model::persona::Language;
 use aizuchi_model::persona::spelling::spellings;
 use aizuchi_model::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::builtin::matching::normalize;
 use crate::builtin::phrases::List;
@@ -31,6 +31,9 @@ use crate::prompt::Prompt;
 pub fn judge(prompt: &Prompt) -> String {
     let context = &*prompt.context;
     let language = prompt.persona.language;
+    if let Some(occasion) = context.intent.as_ref().and_then(|intent| intent.occasion) {
+        return judge_occasion(occasion, prompt).to_string();
+    }
     let has_said = |quote: &str| {
         let messages = context.target_messages().iter();
         let mut own = messages.filter(|it| it.author.kind == AuthorKind::Persona);
@@ -86,6 +89,31 @@ pub fn judge(prompt: &Prompt) -> String {
         }
     };
     judgment.to_string()
+}
+
+/// Whether the mind speaks though nobody has written anything new: of a question that is still open, once. It has nothing
+/// to begin a conversation with.
+fn judge_occasion(occasion: Occasion, prompt: &Prompt) -> Value {
+    let (context, language) = (&*prompt.context, prompt.persona.language);
+    let about =
+        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
+    let about = about.filter(|_| occasion == Occasion::Unanswered);
+    let waits =
+        about.filter(|it| it.author.kind == AuthorKind::Human && !has_passed_on(context, it));
+    let reason = match waits {
+        Some(it) => {
+            let name = to_single_line(context.display_name(&it.author.id));
+            texts::builtin::asked_the_room(language, Name(&name))
+        }
+        None => texts::builtin::nothing_to_say(language).to_owned(),
+    };
+    json!({
+        "should_respond": waits.is_some(),
+        "reason": reason,
+        "confidence": 0.8,
+        "about": about.map(|message| prompt.speakers.message_label(message)),
+        "conversation_state": "active",
+    })
 }
 
 /// The newest human message, if it asks what was said in this conversation, and no other user has written since.

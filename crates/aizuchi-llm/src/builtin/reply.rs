@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi_model::chat::{Message, to_single_line};
+use aizuchi_model::context::Occasion;
 use aizuchi_model::decision::Usage;
 use aizuchi_model::texts::{self, Name};
 use serde_json::json;
@@ -27,6 +28,13 @@ pub fn reply(prompt: &Prompt) -> LlmResponse {
     let context = &*prompt.context;
     let owed: Vec<&Arc<Message>> = context.owed_messages().collect();
     if owed.is_empty() {
+        let intent = prompt.context.intent.as_ref();
+        if intent.is_some_and(|intent| intent.occasion == Some(Occasion::Unanswered)) {
+            return asked(prompt).map_or_else(
+                || nothing_to_say(prompt),
+                |message| response(still_open(message, prompt)),
+            );
+        }
         return help_unasked(prompt);
     }
     let newest = owed.len().saturating_sub(MAX_ANSWERS);
@@ -90,7 +98,7 @@ fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolC
 /// An unsolicited reply: a helpful quote, or nothing.
 fn help_unasked(prompt: &Prompt) -> LlmResponse {
     let language = prompt.persona.language;
-    let nothing = || LlmResponse::silent(texts::builtin::nothing_to_say(language));
+    let nothing = || nothing_to_say(prompt);
     let Some(message) = asked(prompt).filter(|it| !is_bare_link(&it.text)) else {
         return nothing();
     };
@@ -120,8 +128,17 @@ pub fn bring_back(prompt: &Prompt) -> String {
             false => texts::builtin::unknown_here(language, Name(&name)),
         };
     }
+    still_open(message, prompt)
+}
+
+fn still_open(message: &Message, prompt: &Prompt) -> String {
+    let name = to_single_line(prompt.context.display_name(&message.author.id));
     let quote = truncate_quote(&to_single_line(&message.text));
-    texts::builtin::question_open(language, Name(&name), &quote)
+    texts::builtin::question_open(prompt.persona.language, Name(&name), &quote)
+}
+
+fn nothing_to_say(prompt: &Prompt) -> LlmResponse {
+    LlmResponse::silent(texts::builtin::nothing_to_say(prompt.persona.language))
 }
 
 /// The message that an unsolicited reply is about.

@@ -73,6 +73,8 @@ pub struct ContextView {
     /// Why the judge wanted to join in, and which message it wanted to answer.
     pub motive: Option<String>,
     pub about: Option<String>,
+    /// Why a conversation without new messages is looked at, as [`aizuchi_model::context::Occasion`] spells it.
+    pub occasion: Option<&'static str>,
     /// The channel's mode, as the setting `mode` spells it.
     pub mode: &'static str,
     /// The state that another model (for a reply: the judge) has named, as

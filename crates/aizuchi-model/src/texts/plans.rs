@@ -42,6 +42,11 @@ texts! {
         / "{asker:#}から、この時刻にここへ次の投稿をするように頼まれていて、その時刻になりました：{what}。いま、その投稿を書いてください。あいさつや、頼まれたという説明は要りません";
     /// Why a plan was dropped.
     has_answered: "the person has written here since" / "本人がそのあとここに書いていました";
+    was_answered: "somebody has answered it since" / "そのあと、答えがありました";
+    question_gone: "the question is gone, or much was written since" / "質問が消えたか、そのあと多くの発言がありました";
+    turned_off: "this has been turned off for the channel" / "このチャンネルでは無効になりました";
+    not_silent: "somebody has written since it was planned" / "予定したあとに発言がありました";
+    spoke_today: "it had said something there within a day" / "ここで1日以内に発言していました";
     missed_nothing: "the asker had missed nothing" / "頼んだ人が見逃したものはありませんでした";
     outdated:
         "its moment had passed while I was not running, and its next time is near"
@@ -112,6 +117,13 @@ texts! {
         "There is no reminder {number} of yours here."
         / "ここにあなたのリマインダー {number} はありません。";
     none: "Nothing is planned here." / "ここで予定していることはありません。";
+    /// The answer to moving what nobody asked for.
+    will_look(number: i64, due: &str, name: &str, undo: &str):
+        "I’ll look again {due} (no. {number}). To cancel: “@{name} {undo}”."
+        / "{due}もう一度見ます（{number} 番）。取り消すには「@{name} {undo}」と書いてください。";
+    listed_unanswered(question: &str):
+        "see whether this was answered: {question}" / "答えがあったかどうかの確認：{question}";
+    listed_first_word: "a first word, if there is one" / "自分からの最初の一言（あれば）";
     list_title: "Planned here:" / "ここで予定していること：";
     list_line(number: i64, due: &str, what: &str): "{number}. {due}: {what}" / "{number}. {due}：{what}";
 }

@@ -186,7 +186,7 @@ fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
     Ok(verdict.and_then(|(judgment, conversation_state, seen_revision)| {
         let Judgment { reason, about, post_at, .. } = judgment?;
         let seen_revision = seen_revision.unwrap_or_default();
-        Some(Intent { reason, about, conversation_state, post_at, seen_revision })
+        Some(Intent { reason, about, conversation_state, post_at, seen_revision, occasion: None })
     }))
 }
 

@@ -8,7 +8,7 @@ use aizuchi_model::decision::{DecisionId, DecisionResult};
 use aizuchi_model::flow::step::{Lease, PendingState, Step, new_step};
 use aizuchi_model::flow::{Claim, Outcome, StepResult, Work};
 use aizuchi_model::memory::MessageRef;
-use aizuchi_model::plan::{MAX_PER_CHANNEL, MAX_PER_USER, Plan, PlanId, Whom};
+use aizuchi_model::plan::{MAX_PER_CHANNEL, MAX_PER_USER, Plan, PlanId, PlanKind, Whom};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -35,14 +35,15 @@ pub async fn make(
     let (asker, made) = (plan.asker.as_str(), plan.made.as_millisecond());
     let message = plan.message.as_ref().map_or("", MessageId::as_str);
     let known = query(sql::plans::HAS_PLAN).bind(workspace.as_str()).bind(asker);
-    let known = known.bind(made).bind(message);
+    let known = known.bind(made).bind(message).bind(plan.conversation.channel.as_str());
     if known.fetch_optional(&mut *connection).await?.is_some() {
         return Ok(());
     }
     let (channel, thread) = (&plan.conversation.channel, rows::thread_column(&plan.conversation));
     let count = query(sql::plans::COUNT_PLANS).bind(workspace.as_str()).bind(asker);
     let count = count.bind(channel.as_str()).fetch_one(&mut *connection).await?;
-    if rows::column::<i64>(&count, "of_user")? >= MAX_PER_USER
+    let of_user = rows::column::<i64>(&count, "of_user")?;
+    if of_user >= MAX_PER_USER && !plan.kind.is_unasked()
         || rows::column::<i64>(&count, "in_channel")? >= MAX_PER_CHANNEL
     {
         return Err(StoreError::Refused(RefusalReason::TooManyPlans));
@@ -73,17 +74,27 @@ pub async fn make(
     Ok(())
 }
 
-/// Makes the plans that a draft tells of, if it is kept.
+/// Makes the plans that an outcome leads to: those that a draft tells of, if it is kept, and those to come back to a
+/// question.
 pub async fn make_of(
     connection: &mut Connection,
     counters: &mut Counters,
     outcome: &Outcome,
 ) -> Result<(), StoreError> {
-    if !matches!(outcome.result, StepResult::Drafted { .. } | StepResult::Proposed(_)) {
+    let is_kept = matches!(
+        outcome.result,
+        StepResult::Drafted { .. }
+            | StepResult::Proposed(_)
+            | StepResult::Posted(_)
+            | StepResult::Silent(_)
+    );
+    if !is_kept {
         return Ok(());
     }
-    for message in outcome.plans.iter().filter_map(|plan| plan.message.as_ref()) {
-        let conversation = &outcome.plans[0].conversation;
+    let promises = outcome.plans.iter().filter(|plan| plan.kind == PlanKind::Promise);
+    for (conversation, message) in
+        promises.filter_map(|plan| Some((&plan.conversation, plan.message.as_ref()?)))
+    {
         let drop = query(sql::plans::DROP_PROMISES_OF_MESSAGE)
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
@@ -221,13 +232,14 @@ async fn open_decision(
         conversation.channel,
         rows::thread_column(conversation),
         now.as_millisecond(),
-        1,
+        i64::from(!plan.kind.is_unasked()),
         counters.revision,
     ]]);
     let open = query(sql::decisions::OPEN_DECISIONS).bind(opened.to_string());
     open.execute(connection).await?;
     let reply = Work::Reply(conversation.clone());
-    Ok(Step { is_owed: true, ..new_step(reply, plan.due, decision, GENERATION) })
+    let is_owed = !plan.kind.is_unasked();
+    Ok(Step { is_owed, ..new_step(reply, plan.due, decision, GENERATION) })
 }
 
 /// The step of a plan that has begun, if it is still pending.
@@ -347,8 +359,9 @@ async fn read_step(connection: &mut Connection, row: &Row) -> Result<Option<Step
     let token = rows::column::<Option<i64>>(row, "token")?;
     let until = rows::optional_time(row, "lease_until_ms")?;
     let due = rows::to_timestamp(rows::column(row, "due_ms")?)?;
+    let kind: PlanKind = rows::parse_name(&rows::column::<String>(row, "kind")?)?;
     Ok(Some(Step {
-        is_owed: true,
+        is_owed: !kind.is_unasked(),
         attempts: rows::column::<i64>(row, "attempts")?.try_into().unwrap_or(u32::MAX),
         lease: token.zip(until).map(|(token, until)| Lease { token, until }),
         ..new_step(work, due, decision, GENERATION)

@@ -243,6 +243,7 @@ impl VolatileState {
                 .as_ref()
                 .and_then(|evaluation| evaluation.conversation_state),
             seen_revision: self.judged_revision.get(&decision.id).copied().unwrap_or_default(),
+            occasion: None,
         })
     }
 

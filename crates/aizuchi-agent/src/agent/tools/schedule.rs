@@ -60,6 +60,11 @@ impl Schedule {
 }
 
 impl Toolbox {
+    /// Whether the model may plan what it promises.
+    pub(in crate::agent) fn may_plan(&self) -> bool {
+        self.schedule.is_some()
+    }
+
     /// Plans what the model says that it will do.
     pub(super) async fn plan(&mut self, arguments: &ScheduleArguments, now: Timestamp) -> String {
         let Some(schedule) = &mut self.schedule else { return String::new() };

@@ -10,7 +10,7 @@ use aizuchi_model::context::channel_messages::ChannelMessages;
 use aizuchi_model::context::seen_revision::SeenRevision;
 use aizuchi_model::context::state::ConversationState;
 use aizuchi_model::context::{
-    ChannelMemory, Circumstances, Context, Intent, Intervention, ThreadMemory,
+    ChannelMemory, Circumstances, Context, Intent, Intervention, Occasion, ThreadMemory,
 };
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
@@ -113,6 +113,7 @@ fn full_context(target: Option<MessageId>) -> Context {
         conversation_state: Some(ConversationState::Misunderstanding),
         post_at: None,
         seen_revision: SeenRevision::Nothing,
+        occasion: Some(Occasion::Unanswered),
     };
     let scopes = [
         StandingOrderScope::Workspace,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use aizuchi_model::chat::attachment::AttachmentContent;
 use aizuchi_model::chat::{Message, MessageId, is_blank};
-use aizuchi_model::context::{ChannelMemory, Context, Intervention, ThreadMemory};
+use aizuchi_model::context::{ChannelMemory, Context, Intervention, Occasion, ThreadMemory};
 use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::persona::{Language, Persona};
@@ -163,6 +163,7 @@ impl ContextView {
             target_thread_messages: target_messages,
             owed: Vec::new(),
             motive: None,
+            occasion: None,
             about: None,
             mode: mode.name(),
             conversation_state: None,
@@ -207,6 +208,9 @@ impl ContextView {
         renderer: &MessageRenderer<'_>,
     ) {
         self.floor = FloorView::from_context(context, renderer.speakers, now);
+        if context.intent.as_ref().is_some_and(|intent| intent.occasion.is_some()) {
+            self.add_occasion(context, renderer);
+        }
         let status = &context.circumstances;
         let intervention = status.last_intervention.as_ref();
         let intervention = intervention.filter(|_| mode == Mode::Facilitator);
@@ -236,9 +240,16 @@ impl ContextView {
             // A model wrote this after reading chat text, so it is untrusted, too.
             let reason = to_inert_line(&intent.reason);
             self.motive = Some(escape_quotes(&first_chars(&reason, MAX_REASON_CHARS)));
-            let about = intent.about.as_ref().and_then(|id| context.target_message(id));
-            self.about = about.map(label);
+            self.add_occasion(context, renderer);
         }
+    }
+
+    /// Adds why a conversation without new messages is looked at.
+    fn add_occasion(&mut self, context: &Context, renderer: &MessageRenderer<'_>) {
+        let Some(intent) = &context.intent else { return };
+        self.occasion = intent.occasion.map(Occasion::name);
+        let about = intent.about.as_ref().and_then(|id| context.target_message(id));
+        self.about = about.map(|message| escape_quotes(&renderer.speakers.message_label(message)));
     }
 
     fn add_memories(&mut self, context: &Context, renderer: &MessageRenderer<'_>) {

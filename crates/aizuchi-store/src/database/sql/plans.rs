@@ -17,10 +17,11 @@ statements! {
             ?9, ?10, ?11, ?12, ?13, ?14, ?14)";
     /// Whether this user has made a plan by this message, or by a slash command at this time, already.
     HAS_PLAN = "
-        SELECT id FROM plans WHERE workspace = ?1 AND asker = ?2 AND made_ms = ?3 AND message = ?4 LIMIT 1";
-    /// How many pending plans a user has, and a channel.
+        SELECT id FROM plans WHERE workspace = ?1 AND asker = ?2 AND made_ms = ?3 AND message = ?4 AND channel = ?5
+        LIMIT 1";
+    /// How many pending plans a user has asked for, and how many a channel has.
     COUNT_PLANS = "
-        SELECT (SELECT count(*) FROM plans WHERE workspace = ?1 AND asker = ?2) AS of_user,
+        SELECT (SELECT count(*) FROM plans WHERE workspace = ?1 AND asker = ?2 AND kind <> 'unanswered') AS of_user,
             (SELECT count(*) FROM plans WHERE workspace = ?1 AND channel = ?3) AS in_channel";
     /// The pending plans of a workspace, next due first.
     PLANS = concat!("SELECT ", plan_columns!(), " FROM plans AS p WHERE p.workspace = ?1 ORDER BY p.due_ms, p.id");
