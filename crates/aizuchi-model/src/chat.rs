@@ -175,6 +175,8 @@ named_enum! {
     /// Whether a user administers the workspace or channel. The platform's own roles decide.
     #[derive(Default)]
     pub enum Role {
+        /// A member who may not read every public channel. In all else a member: requests and orders know no guests.
+        Guest,
         #[default]
         Member,
         Admin,

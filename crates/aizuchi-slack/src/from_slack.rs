@@ -350,7 +350,15 @@ pub fn parse_user(user: &Value) -> Option<SlackUser> {
     let is_bot = user["is_bot"] == true || id == "USLACKBOT";
     let is_admin =
         ["is_admin", "is_owner", "is_primary_owner"].iter().any(|key| user[*key] == true);
-    let role = if is_admin { Role::Admin } else { Role::Member };
+    // Of one channel, of several, and of another company.
+    let is_guest = ["is_ultra_restricted", "is_restricted", "is_stranger"]
+        .iter()
+        .any(|key| user[*key] == true);
+    let role = match (is_admin, is_guest) {
+        (true, _) => Role::Admin,
+        (false, true) => Role::Guest,
+        (false, false) => Role::Member,
+    };
     Some(SlackUser {
         id: UserId::new(id),
         name: aizuchi_model::chat::to_single_line(name).into(),

@@ -1,12 +1,13 @@
-//! Says what a user missed, in the channel where they ask and in public ones. No other private channel is read: who may
-//! read it is not known here.
+//! Says what a user missed, in the channel where they ask and in public ones, which a guest may not read. No other
+//! private channel is read: who may read it is not known here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::catch_up::{Absence, Missed, away_since, missed};
 use aizuchi_model::chat::{
-    Channel, ChannelId, ConversationId, Message, MessageId, UserId, Visibility, to_single_line,
+    Channel, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
+    to_single_line,
 };
 use aizuchi_model::persona::Language;
 use aizuchi_model::rules::place::Place;
@@ -136,6 +137,11 @@ impl CommandReplies {
         let ConversationId { workspace, channel: here, .. } = reader.conversation;
         let mut active = self.archive.channel_activity(workspace).await?;
         active.retain(|it| it.last_heard.is_some_and(|newest| newest > since));
+        let known = self.archive.some_users(workspace, &[reader.user.clone()].into()).await?;
+        if known.first().is_some_and(|user| user.role == Role::Guest) {
+            // Which others a guest may read is not known here.
+            active.retain(|it| it.channel == *here);
+        }
         active.sort_by_key(|it| (it.channel != *here, std::cmp::Reverse(it.last_heard)));
         let mut known: HashMap<ChannelId, Channel> = HashMap::new();
         for channel in self.archive.channels(workspace).await? {

@@ -81,7 +81,9 @@ impl ReplyRenderer<'_> {
             ),
         };
         let lifting = match lifted_by {
-            Role::Member => texts::commands::anyone_unmutes(language, self.name, order),
+            Role::Guest | Role::Member => {
+                texts::commands::anyone_unmutes(language, self.name, order)
+            }
             Role::Admin => texts::commands::admins_unmute(language, self.name, order),
         };
         silence + &lifting
@@ -125,7 +127,7 @@ impl ReplyRenderer<'_> {
         let help = texts::commands::help(self.language, self.name);
         match role {
             Role::Admin => help + texts::commands::help_for_admins(self.language),
-            Role::Member => help,
+            Role::Guest | Role::Member => help,
         }
     }
 }

@@ -108,7 +108,7 @@ impl Worker<'_> {
         let ConversationId { workspace, .. } = &context.conversation;
         let user = [message.author.id.clone()].into_iter().collect();
         let known = self.command_answers.archive.some_users(workspace, &user).await?;
-        let role = known.first().map_or(Role::Member, |user| user.role);
+        let role = known.first().map_or(Role::Member, |user| user.role.max(Role::Member));
         Ok(CommandRequest::from_message(command, message, context.visibility, role))
     }
 }

@@ -193,7 +193,7 @@ impl ChannelCache {
             let key = (user.workspace.clone(), user.id.clone());
             match user.role {
                 Role::Admin => state.admins.insert(key),
-                Role::Member => state.admins.remove(&key),
+                Role::Guest | Role::Member => state.admins.remove(&key),
             };
             is_renamed
         })

@@ -1,9 +1,9 @@
 //! What a user missed, as they are told on both databases.
 
-use aizuchi_harness::fixtures::{new_channel, thread, top_level, workspace};
+use aizuchi_harness::fixtures::{message, new_channel, thread, top_level, workspace};
 use aizuchi_harness::harness::Harness;
 use aizuchi_harness::test_store::on_every_database;
-use aizuchi_model::chat::{Heard, UserId, Visibility};
+use aizuchi_model::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibility};
 use aizuchi_model::plan::PlanKind;
 use aizuchi_store::order::Order;
 use insta::assert_snapshot;
@@ -93,6 +93,36 @@ async fn nothing_private_or_left_out_is_told() {
         harness.pass(60).await;
         let told = posts_since(&harness, before);
         assert!(told.contains("CANARY-1") && !told.contains("CANARY-2"), "{told}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_guest_is_told_of_no_other_channel() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        channels(&harness).await;
+        harness.says("mia", "see you").await;
+        harness.pass(3 * HOUR).await;
+        harness.says("ren", "mia: could you order the seeds?").await;
+        harness.says_in(top_level("kitchen"), "tom", "mia: CANARY, could you look?").await;
+        harness.pass(3 * HOUR).await;
+        let guest = User {
+            workspace: workspace(),
+            id: UserId::new("u-mia"),
+            name: "mia".into(),
+            kind: AuthorKind::Human,
+            role: Role::Guest,
+            zone: None,
+        };
+        harness.inbox.hear(Heard::User(guest)).await.unwrap();
+        let before = harness.platform.posted_texts().len();
+        let now = harness.clock.now();
+        let asks = message(top_level("garden"), "asks", now, "mia", "@Aizuchi what did I miss?");
+        harness.inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+        harness.pass(60).await;
+        let told = posts_since(&harness, before);
+        assert!(told.contains("order the seeds") && !told.contains("CANARY"), "{told}");
     })
     .await;
 }

@@ -152,7 +152,7 @@ pub fn sort(orders: &mut [SettingOverride]) {
 impl From<Role> for SettingRole {
     fn from(role: Role) -> Self {
         match role {
-            Role::Member => SettingRole::Member,
+            Role::Guest | Role::Member => SettingRole::Member,
             Role::Admin => SettingRole::Admin,
         }
     }

@@ -130,7 +130,7 @@ statements! {
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
                  ORDER BY at_ms, message) AS part) AS owed,
             (SELECT json_group_array(json_array(id, author, role, at_ms, text)) FROM
-                (SELECT m.id, m.author, coalesce(u.role, 'member') AS role, m.at_ms, m.text
+                (SELECT m.id, m.author, CASE u.role WHEN 'admin' THEN 'admin' ELSE 'member' END AS role, m.at_ms, m.text
                  FROM owed AS w INDEXED BY owed_open
                  CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
                  LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author
