@@ -215,7 +215,7 @@ impl CommandReplies {
             PlanCommand::List => {
                 let lines = plans.iter().take(MAX_LISTED).map(|plan| {
                     let due = say(&plan.due_in_zone(), language, now);
-                    texts::list_line(language, plan.number, &due, &listed(plan, language))
+                    texts::list_line(language, plan.number, &due, &texts::listed(language, plan))
                 });
                 let title = texts::list_title(language).to_owned();
                 std::iter::once(title).chain(lines).collect::<Vec<_>>().join("\n")
@@ -280,15 +280,6 @@ impl CommandReplies {
             }
             Asked::Plan(_) => texts::could_not_make(language).to_owned(),
         }
-    }
-}
-
-/// What a plan is for, in a list.
-fn listed(plan: &Plan, language: Language) -> String {
-    match plan.kind {
-        PlanKind::Unanswered => texts::listed_unanswered(language, &plan.what),
-        PlanKind::FirstWord => texts::listed_first_word(language).to_owned(),
-        _ => texts::what_or_none(language, &plan.what).to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reminders and other plans: what is said when they fall due, and the answers to commands about them.
 
 use crate::persona::Language;
+use crate::plan::{Plan, PlanKind};
 use crate::texts::Name;
 
 texts! {
@@ -133,5 +134,14 @@ pub fn what_or_none(language: Language, what: &str) -> &str {
     match what.is_empty() {
         true => nothing_named(language),
         false => what,
+    }
+}
+
+/// What a plan is for, in a list.
+pub fn listed(language: Language, plan: &Plan) -> String {
+    match plan.kind {
+        PlanKind::Unanswered => listed_unanswered(language, &plan.what),
+        PlanKind::FirstWord => listed_first_word(language).to_owned(),
+        _ => what_or_none(language, &plan.what).to_owned(),
     }
 }

@@ -81,14 +81,17 @@ pub async fn page(
                 number: plan.number,
                 channel: channels.get(channel).cloned().unwrap_or_else(|| channel.to_string()),
                 channel_address: channel_address(&workspace, channel),
-                asker: users.get(&plan.asker).cloned().unwrap_or_else(|| plan.asker.to_string()),
+                // Nobody asks for a first word.
+                asker: match plan.asker.as_str() {
+                    "" => "–".to_owned(),
+                    id => users.get(&plan.asker).cloned().unwrap_or_else(|| id.to_owned()),
+                },
                 due: TimeView::new(plan.due),
                 recurrence: plan
                     .recurrence
                     .as_ref()
                     .map(|it| texts::times::recurring(language, it)),
-                what: is_readable
-                    .then(|| texts::plans::what_or_none(language, &plan.what).to_owned()),
+                what: is_readable.then(|| texts::plans::listed(language, &plan)),
             };
             (plan.due, row)
         }));
