@@ -62,8 +62,18 @@ pub async fn to_order(
 /// it.
 pub fn edited(plan: &Plan, text: &str, name: &str) -> Option<PlanChange> {
     let asked_at = plan.made.to_zoned(plan.zone.clone());
-    if plan.kind == PlanKind::Promise || plan.kind.is_unasked() {
-        return None;
+    match plan.kind {
+        PlanKind::Promise | PlanKind::FirstWord => return None,
+        PlanKind::Unanswered => {
+            let what = said(text);
+            let Plan { due, recurrence, .. } = plan.clone();
+            return (*what != *plan.what).then(|| PlanChange::Move {
+                due,
+                what: what.into(),
+                recurrence,
+            });
+        }
+        _ => {}
     }
     let text = without_called_name(text, name);
     let request = PlanRequest::parse(&text, &asked_at).or_else(|| catch_up(&text, &asked_at));
@@ -145,12 +155,19 @@ async fn changeable(
     number: i64,
 ) -> Result<Option<Plan>, StoreError> {
     let plans = plans_here(request, archive).await?;
-    // First words are planned by the config.
-    let is_theirs = |plan: &Plan| {
-        (plan.asker == request.user || request.role == Role::Admin)
-            && plan.kind != PlanKind::FirstWord
+    Ok(plans.into_iter().find(|plan| plan.number == number && may_change(plan, request)))
+}
+
+/// Whether a command may cancel or move a plan. A first word is planned by the config, and a follow-up comes once, when
+/// it is due.
+fn may_change(plan: &Plan, request: &CommandRequest) -> bool {
+    let is_move = matches!(request.command, Command::Plan(PlanCommand::Move(_)));
+    let is_changeable = match plan.kind {
+        PlanKind::FirstWord => false,
+        PlanKind::Unanswered => !is_move,
+        _ => true,
     };
-    Ok(plans.into_iter().find(|plan| plan.number == number && is_theirs(plan)))
+    is_changeable && (plan.asker == request.user || request.role == Role::Admin)
 }
 
 async fn plans_here(
@@ -206,9 +223,7 @@ impl CommandReplies {
                 None => texts::cancelled(language, number),
             },
             PlanCommand::Move(number) => match numbered(number) {
-                Some(plan) if plan.asker == request.user || request.role == Role::Admin => {
-                    self.describe(plan, language, now)
-                }
+                Some(plan) if may_change(plan, request) => self.describe(plan, language, now),
                 Some(_) | None => texts::no_such_plan(language, number),
             },
             PlanCommand::List if plans.is_empty() => texts::none(language).to_owned(),
@@ -234,14 +249,16 @@ impl CommandReplies {
         match (plan.kind, &plan.whom) {
             (PlanKind::Post, _) => texts::will_post(language, number, &due, name, &undo),
             (PlanKind::CatchUp, _) => texts::will_catch_up(language, number, &due, name, &undo),
-            (PlanKind::CheckBack | PlanKind::Promise, _) => {
-                texts::will_check_back(language, number, &due, name, &undo)
-            }
+            // Nobody asks for the last two.
+            (
+                PlanKind::CheckBack
+                | PlanKind::Promise
+                | PlanKind::Unanswered
+                | PlanKind::FirstWord,
+                _,
+            ) => texts::will_check_back(language, number, &due, name, &undo),
             (PlanKind::FollowUp, _) => {
                 texts::will_follow_up(language, number, &whom, &due, name, &undo)
-            }
-            (PlanKind::Unanswered | PlanKind::FirstWord, _) => {
-                texts::will_look(language, number, &due, name, &undo)
             }
             (PlanKind::Reminder, Whom::Asker) => {
                 texts::will_remind(language, number, name, &due, &undo)

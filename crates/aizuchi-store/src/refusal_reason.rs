@@ -32,6 +32,8 @@ aizuchi_model::refusals! {
     TooManyPlans [Conflict "too_many_plans"] refusals::too_many_plans(language);
     /// There is no pending plan of this number.
     NoPlan [Conflict "no_plan"] refusals::no_plan(language);
+    /// The config plans a first word, and nobody else.
+    PlannedByConfig [Conflict "planned_by_config"] refusals::planned_by_config(language);
     /// There is no such proposal, or its decision is gone.
     ProposalGone [Conflict "proposal_gone"] refusals::proposal_gone(language);
     /// The proposal is decided already.

@@ -40,7 +40,7 @@ pub struct PlanView {
     number: i64,
     channel: ChannelId,
     thread: Option<MessageId>,
-    /// The id of the user who asked for it.
+    /// The id of the user who asked for it, or who waits for an answer. Empty: a first word.
     asker: UserId,
     kind: PlanKind,
     /// Null: it was asked for in a channel that the visitor may not read.

@@ -24,8 +24,8 @@ struct OpenQuestion<'a> {
 }
 
 impl Worker<'_> {
-    /// The plan to come back to a question that the persona has just posted. What is said at a planned time, and what
-    /// only one user sees, is no question to come back to.
+    /// The plan to come back to a question that the persona has just posted. It is kept if that ends the draft. What is
+    /// said at a planned time, and what only one user sees, is no question to come back to.
     pub(super) async fn after_own_question(
         &self,
         item: &OutboxItem,
@@ -53,21 +53,23 @@ impl Worker<'_> {
     }
 
     /// The plan to come back to an open question that a verdict of silence has left to people: the one that the verdict
-    /// is about, or else the newest one.
+    /// is about, or else the newest one. A question that an earlier decision judged has had its plan, whatever became of
+    /// it.
     pub(super) fn left_to_people(&self, judgment: &Judgment, context: &Context) -> Option<Plan> {
         if !self.rulebook.may_follow_up() {
             return None;
         }
         let analysis = ConversationAnalysis::new(context);
+        let open = analysis.open_questions().map(|question| &**question.message);
         let open: Vec<&Message> =
-            analysis.open_questions().map(|question| &**question.message).collect();
+            open.filter(|message| context.new_messages.contains(&message.id)).collect();
         let is_named = |message: &&&Message| Some(&message.id) == judgment.about.as_ref();
         let Message { id, at, text, author, .. } = open.iter().find(is_named).or(open.last())?;
         let question = OpenQuestion { id, at: *at, text, user: &author.id };
         self.follow_up(question, context, |rule| rule == FollowUpRule::All)
     }
 
-    /// Counted from the question, so that judging it again plans nothing new, and it is come back to once.
+    /// Counted from the question, so that an old one, such as one that waited for a model, is not come back to.
     fn follow_up(
         &self,
         question: OpenQuestion<'_>,

@@ -257,22 +257,7 @@ impl Worker<'_> {
     ) -> Option<StepResult> {
         let gate_input = self.gate_input(context);
         let metadata = &item.metadata;
-        if metadata.is_planned && !claim.is_owed {
-            let gate_result = gate_input.check_before_posting();
-            let is_unapproved = gate_input.mode() == Mode::Propose && !metadata.is_approved;
-            let gate = gate_result.closed_by.or(is_unapproved.then_some(Gate::ChannelMode));
-            let has_moved_on = !metadata.seen_revision.covers(context.newest_message_revision);
-            return match gate {
-                _ if item.is_published() => None,
-                Some(gate) => Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit))),
-                None if has_moved_on && !metadata.is_approved => {
-                    let why = texts::replies::users_went_on(self.persona.language).to_owned();
-                    Some(StepResult::Withdrawn { why })
-                }
-                None => None,
-            };
-        }
-        if metadata.is_planned {
+        if metadata.is_planned && claim.is_owed {
             // Somebody asked for it, so nothing else has to be open.
             let silenced = gate_input.check_before_answering().closed_by;
             let silenced = silenced.filter(|gate| {
@@ -309,9 +294,14 @@ impl Worker<'_> {
         }
         let has_moved_on = !metadata.seen_revision.covers(context.newest_message_revision);
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait_settings.wait);
-        if has_moved_on && on_new_message == OnNewMessage::Restart {
+        let is_unasked_plan = metadata.is_planned && !metadata.is_approved;
+        if has_moved_on && (on_new_message == OnNewMessage::Restart || is_unasked_plan) {
             let why = texts::replies::users_went_on(self.persona.language);
             return Some(StepResult::Withdrawn { why: why.to_owned() });
+        }
+        if is_unasked_plan {
+            // Nothing is new since its occasion was looked at.
+            return None;
         }
         let about = metadata.about.as_ref()?;
         if !self.is_message_present(context, about) {

@@ -131,7 +131,12 @@ impl Worker<'_> {
             self.draft(&context, DraftContent::Text(posts), lineage, DecisionResult::Spoke);
         let drafted = match drafted {
             StepResult::Drafted { mut draft, due } => {
-                (draft.metadata.is_planned, draft.metadata.leaves_open) = (true, Vec::new());
+                let metadata = &mut draft.metadata;
+                (metadata.is_planned, metadata.leaves_open) = (true, Vec::new());
+                // Whether people have answered the persona's own question was looked at above.
+                metadata.about = metadata.about.take().filter(|about| {
+                    context.target_message(about).is_some_and(|message| message.is_human())
+                });
                 StepResult::Drafted { draft, due }
             }
             result => result,
@@ -203,7 +208,7 @@ impl Worker<'_> {
         });
         let why = if !is_wanted {
             return Some((DecisionResult::Dropped, texts::plans::turned_off(language)));
-        } else if plan.recurrence.is_none() && silence_ends() != Some(plan.due) {
+        } else if plan.recurrence.is_none() && silence_ends() > Some(self.now()) {
             texts::plans::not_silent(language)
         } else if plan.is_outdated(self.now()) || self.now() > plan.due + LATEST {
             texts::plans::outdated(language)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi_agent::inbox::Inbox;
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::fixtures::{JOIN, at, message, top_level, window, workspace};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, at, message, top_level, window, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts, build_parts_with};
 use aizuchi_harness::test_mind::{Interruption, TestMind};
 use aizuchi_harness::test_platform::{Fault, TestPlatform};
@@ -30,7 +30,7 @@ use aizuchi_model::memo::Memo;
 use aizuchi_model::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_model::platform::{Platform, PlatformError};
 use aizuchi_model::recall::{RecallQuery, RecalledMessage};
-use aizuchi_model::rules::{ChannelRules, Mode};
+use aizuchi_model::rules::{ChannelRules, FollowUpRule, Mode};
 use aizuchi_store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_store::order::{Order, OrdersInForce};
 use aizuchi_store::query::ProposalQuery;
@@ -223,6 +223,53 @@ async fn lives_until(
     }
 }
 
+#[tokio::test]
+async fn a_question_is_come_back_to_once_whenever_it_crashes() {
+    for faults in FAULTS {
+        follow_up_at_points(StoreKind::Sqlite, faults, cases(3, 1)).await;
+    }
+    follow_up_at_points(StoreKind::Postgres, &[], cases(9, 1)).await;
+}
+
+/// Nobody has answered Bob, and the process comes back to it after four hours.
+async fn follow_up_at_points(kind: StoreKind, faults: &[Fault], every: usize) {
+    let mut points = 0;
+    for point in (1..).step_by(every) {
+        let fuse = Fuse::new(point);
+        let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+        mind.script.set_default(PromptVerb::Reply, "Here I am.");
+        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform);
+        let rules = ChannelRules { follow_up: FollowUpRule::All, ..ChannelRules::default() };
+        let options = HarnessOptions::from_rules(rules);
+        let harness = harness.with_options(options.clone());
+        harness.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
+        harness.says("bob", "does anyone have a ladder?").await;
+        harness.pass(3600).await;
+        assert_eq!(harness.store.archive.plans(&workspace()).await.unwrap().len(), 1);
+        for _ in 0..20 {
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        }
+        harness.platform.fails(faults);
+        let options = HarnessOptions { archive: Some(harness.store.archive.clone()), ..options };
+        let has_crashed = lives_until(&harness, &fuse, options, &async |_: &Inbox| {}).await;
+        let harness = harness.restart().await;
+        harness.pass(20_000).await;
+        let said = harness.platform.posted_texts();
+        assert_eq!(said, ["Here I am."], "point {point}");
+        assert!(harness.store.archive.plans(&workspace()).await.unwrap().is_empty());
+        let rows = harness.decisions("garden").await;
+        let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
+        let expected = [DecisionResult::ChoseSilence, DecisionResult::Spoke].map(Some);
+        assert_eq!(ended, expected, "point {point}");
+        assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "point {point}");
+        if !has_crashed {
+            break;
+        }
+        points = point;
+    }
+    assert!(points > 10, "only {points} points to die at");
+}
+
 async fn ask(inbox: &Inbox) {
     let asks = message(top_level("kitchen"), "m1", at(0), "bob", "who baked this?");
     inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
@@ -313,25 +360,7 @@ async fn deliver(inbox: &Inbox) {
 
 /// Runs the story. Returns whether the process crashed.
 async fn run_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
-    let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
-    let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
-    let platform = Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });
-    let (inbox, runner) = build_parts(store.clone(), harness.clock.clone(), llm, platform);
-    let life = async {
-        deliver(&inbox).await;
-        loop {
-            while runner.step().await.unwrap() {}
-            match store.next_ready().await.unwrap() {
-                Some(next) => harness.clock.advance_to(next),
-                None => break,
-            }
-        }
-    };
-    tokio::select! {
-        biased;
-        () = fuse.blown.notified() => true,
-        () = life => false,
-    }
+    lives_until(harness, fuse, HarnessOptions::default(), &deliver).await
 }
 
 async fn check(harness: &Harness, point: usize) {

@@ -7,8 +7,13 @@ use aizuchi_harness::test_store::on_every_database;
 use aizuchi_llm::prompt::PromptVerb;
 use aizuchi_model::chat::AuthorKind;
 use aizuchi_model::decision::DecisionResult;
+use aizuchi_model::decision::proposal::ProposalChoice;
 use aizuchi_model::plan::recurrence::{Cycle, Recurrence};
-use aizuchi_model::rules::{ChannelRules, FirstWordRule, FollowUpRule, Mode, Rulebook};
+use aizuchi_model::rules::{ChannelRules, FirstWordRule, FollowUpRule, Mode};
+use aizuchi_store::StoreError;
+use aizuchi_store::order::{Order, PlanChange};
+use aizuchi_store::query::ProposalQuery;
+use aizuchi_store::refusal_reason::RefusalReason;
 use insta::assert_snapshot;
 use jiff::civil::time;
 use jiff::tz::TimeZone;
@@ -17,14 +22,8 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-fn with_rules(rules: ChannelRules) -> HarnessOptions {
-    let mut options = HarnessOptions::default();
-    options.settings.rulebook = Rulebook { default_rules: rules, ..Rulebook::default() }.into();
-    options
-}
-
 fn following_up(follow_up: FollowUpRule) -> HarnessOptions {
-    with_rules(ChannelRules { follow_up, ..ChannelRules::default() })
+    HarnessOptions::from_rules(ChannelRules { follow_up, ..ChannelRules::default() })
 }
 
 /// How often the judge was asked.
@@ -126,7 +125,7 @@ async fn a_follow_up_obeys_mode_mute_and_quiet_hours() {
             harness.pass(HOUR).await;
             let rules =
                 ChannelRules { mode, follow_up: FollowUpRule::All, ..ChannelRules::default() };
-            let harness = harness.with_options(with_rules(rules));
+            let harness = harness.with_options(HarnessOptions::from_rules(rules));
             harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             harness.pass(DAY).await;
             assert!(harness.platform.posted_texts().is_empty(), "{mode:?}");
@@ -154,7 +153,7 @@ fn first_words(harness: &Harness, options: &HarnessOptions) -> FirstWords {
 
 fn speaking_first(on: Vec<Recurrence>) -> HarnessOptions {
     let rule = FirstWordRule { after_days: Some(3), at: time(10, 0, 0, 0), on };
-    with_rules(ChannelRules { first_word: Some(rule), ..ChannelRules::default() })
+    HarnessOptions::from_rules(ChannelRules { first_word: Some(rule), ..ChannelRules::default() })
 }
 
 #[tokio::test]
@@ -231,4 +230,97 @@ async fn where_it_may_not_speak_first_any_more_the_plan_ends() {
         assert!(harness.store.archive.plans(&workspace()).await.unwrap().is_empty());
     })
     .await;
+}
+
+/// One that is cancelled is not made again, and none can be moved, which would repeat it.
+#[tokio::test]
+async fn a_follow_up_can_be_cancelled_and_not_moved() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await.with_options(following_up(FollowUpRule::All));
+        harness.says("alice", "does anyone have a ladder?").await;
+        harness.pass(HOUR).await;
+        let plan = || async { harness.store.archive.plans(&workspace()).await.unwrap().pop() };
+        let (number, due) = plan().await.map(|plan| (plan.number, plan.due)).unwrap();
+        harness.says("alice", &format!("@Aizuchi move reminder {number} to every day at 9")).await;
+        harness.pass(MINUTE).await;
+        let kept = plan().await.unwrap();
+        assert_eq!((kept.due, kept.recurrence), (due, None));
+        harness.says("alice", &format!("@Aizuchi cancel reminder {number}")).await;
+        harness.pass(MINUTE).await;
+        assert!(plan().await.is_none());
+        let before = judge_calls(&harness).await;
+        harness.says("bob", "what is it for?").await;
+        harness.pass(HOUR).await;
+        assert!(judge_calls(&harness).await > before);
+        let left = plan().await;
+        assert!(left.is_none_or(|plan| !plan.what.contains("ladder")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_of_several_parts_is_come_back_to_for_its_last_part_alone() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await.with_options(following_up(FollowUpRule::Own));
+        harness.platform.set_longest_post(40);
+        let answer = "How long should the ladder be, four metres?\n\nOr is it for the cellar?";
+        harness.mind.script.push(PromptVerb::Reply, Ok(answer));
+        harness.says("alice", "@Aizuchi which ladder should I buy?").await;
+        harness.pass(HOUR).await;
+        assert!(harness.platform.posted_texts().len() > 1);
+        let plans = harness.store.archive.plans(&workspace()).await.unwrap();
+        assert_eq!(plans.len(), 1);
+        assert!(plans[0].what.ends_with("Or is it for the cellar?"), "{}", plans[0].what);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_first_word_is_dropped_by_the_config_alone() {
+    on_every_database(async |store| {
+        let options = speaking_first(Vec::new());
+        let harness = Harness::new(store).await.with_options(options.clone());
+        harness.says("alice", "the peas are sown").await;
+        first_words(&harness, &options).step().await.unwrap();
+        let id = harness.store.archive.plans(&workspace()).await.unwrap()[0].id;
+        let (workspace, change) = (workspace(), PlanChange::Drop);
+        let order = Order::ChangePlan { workspace, id, change };
+        let refused = harness.inbox.apply_order(order).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Refused(RefusalReason::PlannedByConfig)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_approved_follow_up_is_not_posted_after_an_answer() {
+    for is_answered in [false, true] {
+        on_every_database(async |store| {
+            let rules = ChannelRules {
+                mode: Mode::Propose,
+                follow_up: FollowUpRule::All,
+                ..ChannelRules::default()
+            };
+            let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
+            harness.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
+            harness.says("alice", "does anyone have a ladder?").await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.pass(4 * HOUR + MINUTE).await;
+            let query = ProposalQuery {
+                workspace: Some(workspace()),
+                decision: None,
+                before: None,
+                limit: 10,
+            };
+            let id =
+                harness.store.archive.proposals(&query, harness.clock.now()).await.unwrap()[0].id;
+            if is_answered {
+                harness.says("bob", "alice: yes, I have one in the shed").await;
+            }
+            let (workspace, choice, by) = (workspace(), ProposalChoice::SayIt, "olga".into());
+            harness.order(Order::DecideProposal { workspace, id, choice, by }).await;
+            harness.pass(MINUTE).await;
+            assert_eq!(harness.platform.posted_texts().is_empty(), is_answered);
+        })
+        .await;
+    }
 }

@@ -118,10 +118,6 @@ texts! {
         "There is no reminder {number} of yours here."
         / "ここにあなたのリマインダー {number} はありません。";
     none: "Nothing is planned here." / "ここで予定していることはありません。";
-    /// The answer to moving what nobody asked for.
-    will_look(number: i64, due: &str, name: &str, undo: &str):
-        "I’ll look again {due} (no. {number}). To cancel: “@{name} {undo}”."
-        / "{due}もう一度見ます（{number} 番）。取り消すには「@{name} {undo}」と書いてください。";
     listed_unanswered(question: &str):
         "see whether this was answered: {question}" / "答えがあったかどうかの確認：{question}";
     listed_first_word: "a first word, if there is one" / "自分からの最初の一言（あれば）";

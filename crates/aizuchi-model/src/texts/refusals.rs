@@ -273,6 +273,9 @@ texts! {
     no_plan:
         "there is no such reminder any more"
         / "そのリマインダーはもうありません";
+    planned_by_config:
+        "the setting `speaks_first` of the channel plans this; change it in the config"
+        / "これはチャンネルの設定 `speaks_first` による予定です。設定ファイルで変えてください";
     proposal_gone:
         "there is no such proposal any more"
         / "その発言の案はもうありません";

@@ -6,7 +6,7 @@ use aizuchi_model::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_model::decision::gate::Gate;
 use aizuchi_model::decision::{DecisionId, DecisionResult};
 use aizuchi_model::flow::step::{Lease, PendingState, Step, new_step};
-use aizuchi_model::flow::{Claim, Outcome, StepResult, Work};
+use aizuchi_model::flow::{Claim, Work};
 use aizuchi_model::memory::MessageRef;
 use aizuchi_model::plan::{MAX_PER_CHANNEL, MAX_PER_USER, Plan, PlanId, PlanKind, Whom};
 use jiff::tz::TimeZone;
@@ -75,33 +75,26 @@ pub async fn make(
 }
 
 /// Makes the plans that an outcome leads to: those that a draft tells of, if it is kept, and those to come back to a
-/// question.
+/// question, if the decision is closed.
 pub async fn make_of(
     connection: &mut Connection,
     counters: &mut Counters,
-    outcome: &Outcome,
+    plans: &[Plan],
+    is_drafted: bool,
+    is_closed: bool,
 ) -> Result<(), StoreError> {
-    let is_kept = matches!(
-        outcome.result,
-        StepResult::Drafted { .. }
-            | StepResult::Proposed(_)
-            | StepResult::Posted(_)
-            | StepResult::Silent(_)
-    );
-    if !is_kept {
-        return Ok(());
-    }
-    let promises = outcome.plans.iter().filter(|plan| plan.kind == PlanKind::Promise);
-    for (conversation, message) in
-        promises.filter_map(|plan| Some((&plan.conversation, plan.message.as_ref()?)))
-    {
+    let is_kept = |plan: &&Plan| if plan.kind.is_unasked() { is_closed } else { is_drafted };
+    let kept: Vec<&Plan> = plans.iter().filter(is_kept).collect();
+    for plan in kept.iter().filter(|plan| plan.kind == PlanKind::Promise) {
+        let Some(message) = &plan.message else { continue };
+        let conversation = &plan.conversation;
         let drop = query(sql::plans::DROP_PROMISES_OF_MESSAGE)
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
             .bind(message.as_str());
         drop.execute(&mut *connection).await?;
     }
-    for plan in &outcome.plans {
+    for plan in kept {
         let workspace = &plan.conversation.workspace;
         match make(connection, counters, workspace, plan).await {
             // Others were made since the draft was begun.
@@ -120,8 +113,13 @@ pub async fn change(
     change: &PlanChange,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    if find(connection, id).await?.is_none() {
-        return Err(StoreError::Refused(RefusalReason::NoPlan));
+    match find(connection, id).await? {
+        None => return Err(StoreError::Refused(RefusalReason::NoPlan)),
+        // It would be made again.
+        Some(plan) if plan.kind == PlanKind::FirstWord => {
+            return Err(StoreError::Refused(RefusalReason::PlannedByConfig));
+        }
+        Some(_) => {}
     }
     counters.revision += 1;
     query(sql::plans::DROP_DRAFTS_OF_PLAN).bind(id.0).execute(&mut *connection).await?;

@@ -119,7 +119,6 @@ pub async fn complete(
     // Only the model calls and the post of a superseded step are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
-        plans::make_of(connection, counters, &outcome).await?;
         if let Some(quiet) = &outcome.quiet_order {
             orders::apply(connection, counters, &Order::of_quiet(quiet, conversation), now).await?;
         }
@@ -127,6 +126,7 @@ pub async fn complete(
             record_evaluation(connection, claim, evaluation).await?;
         }
     }
+    let is_drafted = matches!(outcome.result, StepResult::Drafted { .. } | StepResult::Proposed(_));
     let seen_revision = outcome.seen_revision.or(claim.work.seen_revision());
     let (mut newest_seen, mut newest_unseen) = (None, None);
     // Even if the claim has lost its lease: the post is in the channel, whoever finishes the step.
@@ -145,9 +145,14 @@ pub async fn complete(
     let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
     consents::settle_reported(connection, conversation, &answered, seen_revision).await?;
     let draft = completion.new_draft().cloned();
-    let is_said = completion_context.is_posted && completion.closed.is_some();
+    let is_closed = completion.closed.is_some();
+    let is_said = completion_context.is_posted && is_closed;
     let is_letter_stale = is_stale && completion.dead_letter.is_some();
     write_completion(connection, counters, claim, completion, seen_revision, now).await?;
+    if is_current {
+        // After the completion, which has numbered its own rows.
+        plans::make_of(connection, counters, &outcome.plans, is_drafted, is_closed).await?;
+    }
     if is_letter_stale {
         let erase = query(sql::steps::ERASE_DEAD_OUTBOX_ITEMS).bind(claim.decision.0);
         erase.execute(&mut *connection).await?;

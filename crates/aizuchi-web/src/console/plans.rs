@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aizuchi_model::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_model::plan::PlanKind;
 use aizuchi_model::texts;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -45,6 +46,8 @@ struct PlanRow {
     recurrence: Option<String>,
     /// `None` if the visitor may not read it.
     what: Option<String>,
+    /// A first word is planned by the config.
+    may_cancel: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -91,6 +94,7 @@ pub async fn page(
                     .recurrence
                     .as_ref()
                     .map(|it| texts::times::recurring(language, it)),
+                may_cancel: plan.kind != PlanKind::FirstWord,
                 what: is_readable.then(|| texts::plans::listed(language, &plan)),
             };
             (plan.due, row)
